@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "cap_format.h"
+#include "chip/npu_chip.h"
 
 /* ---- reading: the whole file is in memory and was found to make sense ---- */
 
@@ -50,6 +51,8 @@ const struct cap_submit *cap_submit_begin(const struct cap_event *ev, struct cap
 const struct cap_use *cap_submit_uses(struct cap_cursor *c, uint32_t n);
 const struct cap_job *cap_submit_job(struct cap_cursor *c);
 const struct cap_slice *cap_submit_slice(struct cap_cursor *c, const struct cap_task **tasks);
+/* Of a CAP_FILE: whose programs its jobs run, as DRM_ROCKET_PARAM_SOC tells. */
+uint32_t cap_file_soc(const struct cap_event *ev);
 
 void cap_hash(const void *data, size_t size, uint64_t hash[2]);
 
@@ -65,27 +68,35 @@ bool cap_write_header(FILE *f);
 bool cap_write_rec(FILE *f, uint32_t type, const struct cap_put *part, unsigned int n);
 bool cap_write_content(FILE *f, const void *data, uint32_t size);
 
-/* ---- register programs ---- */
+/* ---- register programs, of a chip whose registers are known here ---- */
 
 #define CAP_ENTRY_TARGET(e)	((uint32_t)((e) >> 48))
 #define CAP_ENTRY_VALUE(e)	((uint32_t)((e) >> 16))
 #define CAP_ENTRY_REG(e)	((uint32_t)((e) & 0xffff))
 #define CAP_VALUE_BITS		(UINT64_C(0xffffffff) << 16)
 
+bool cap_knows(const struct npu_chip *chip);
 /* The bits of a command's value that are an address: 0 if it has none. */
-uint32_t cap_address_mask(uint64_t entry);
+uint32_t cap_address_mask(const struct npu_chip *chip, uint64_t entry);
 /* Whether that address is where a result goes. */
-bool cap_is_destination(uint64_t entry);
+bool cap_is_destination(const struct npu_chip *chip, uint64_t entry);
 bool cap_is_enable(uint64_t entry);
 bool cap_is_write(uint64_t entry);
 
-/* What a program leaves in registers, as far as it concerns where results lie. */
+/* What registers say of where results lie; those of both writers are in the same order. */
+enum cap_place {
+	CAP_DPU_MODE, CAP_DPU_TYPE,
+	CAP_DPU_DST, CAP_DPU_STRIDE, CAP_DPU_WIDTH, CAP_DPU_HEIGHT, CAP_DPU_NOTCH, CAP_DPU_CHANNELS,
+	CAP_PPU_DST, CAP_PPU_STRIDE, CAP_PPU_WIDTH, CAP_PPU_HEIGHT, CAP_PPU_NOTCH, CAP_PPU_CHANNELS,
+	CAP_PLACES
+};
+
+/* What programs leave in the registers of a core of @chip, which is there from the start. */
 struct cap_image {
-	uint32_t dpu_dst, dpu_stride, dpu_height, dpu_channels, dpu_notch, dpu_format;
-	uint32_t ppu_dst, ppu_stride, ppu_width, ppu_height, ppu_channels, ppu_mode;
-	uint32_t feature_mode;
+	const struct npu_chip *chip;
+	uint32_t raw[CAP_PLACES];	/* of each field, where it is in its register */
 	uint32_t enable;
-	uint64_t next;		/* address of the next program, 0 = none */
+	uint64_t next;			/* address of the next program, 0 = none */
 	uint32_t next_entries;
 };
 
@@ -103,9 +114,8 @@ struct cap_output {
 unsigned int cap_image_outputs(const struct cap_image *im, struct cap_output out[2]);
 bool cap_output_has(const struct cap_output *out, uint64_t addr);
 
-void cap_print_program(FILE *f, const char *indent, const uint64_t *entry, uint32_t n);
-/* The same of an RK3576's. */
-void cap_print_rk3576(FILE *f, const char *indent, const uint64_t *entry, uint32_t n);
+/* Registers of a chip that is not known here are numbers, also of NULL. */
+void cap_print_program(FILE *f, const struct npu_chip *chip, const char *indent, const uint64_t *entry, uint32_t n);
 
 /* ---- what is known to hang ---- */
 
@@ -124,9 +134,9 @@ struct cap_hangs {
 /* Of what the last command starts, rather than of a register. */
 #define CAP_HANG_ENABLE	"PC.OPERATION_ENABLE"
 
-/* Of a whole program that relies on no register it does not write. */
+/* Of a whole program of an RK3588 that relies on no register it does not write. */
 void cap_find_hangs(struct cap_hangs *h, const uint64_t *entry, uint32_t n);
-/* cap_print_program(), with each mark behind its register. */
+/* cap_print_program() of an RK3588's, with each mark behind its register. */
 void cap_print_marked(FILE *f, const char *indent, const uint64_t *entry, uint32_t n,
 		      const struct cap_hangs *h);
 

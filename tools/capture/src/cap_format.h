@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the layout of capture files, version 1; Documentation/accel/rknpu/capture.rst
+ * Owns the layout of capture files, version 2; Documentation/accel/rknpu/capture.rst
  * has it in words.
  *
  * A file is a struct cap_header and then records, as they are or as one gzip stream.
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define CAP_MAGIC	"NPUCAP\r\n"
-#define CAP_VERSION	1u
+#define CAP_VERSION	2u
 
 /* Contents are at most this long; the recorder stores memory page by page. */
 #define CAP_CONTENT_MAX	(1u << 20)
@@ -60,11 +60,19 @@ enum cap_uapi {
 	CAP_VENDOR_MISC = 3,	/* /dev/rknpu */
 };
 
-/* CAP_FILE: an open device file, numbered from 0. */
+/*
+ * CAP_FILE: an open device file, numbered from 0. Files of version 1 end before the chip, which was an RK3588,
+ * and are not different otherwise.
+ */
 struct cap_file {
 	uint32_t uapi;
 	uint32_t major, minor, patch;
+	uint32_t soc;		/* whose programs its jobs run: 3588 */
+	uint32_t zero;
 };
+
+#define CAP_FILE_V1	16u	/* its size in files of version 1 */
+#define CAP_SOC_V1	3588u
 
 /* CAP_CONTENT: bytes that BOs have had, numbered from 0. This, then the bytes. */
 struct cap_content {
@@ -128,7 +136,7 @@ struct cap_job {
 
 struct cap_slice {
 	uint32_t tasks;
-	uint32_t zero;
+	uint32_t core_mask;	/* the core that its programs are made for, or 0: any */
 };
 
 struct cap_task {

@@ -258,13 +258,20 @@ static const uint32_t sizes[] = {
 	[CAP_EOF] = 0,
 };
 
+static uint32_t size_of(const struct reader *r, uint32_t type)
+{
+	const struct cap_header *h = (const void *)r->cap->raw;
+
+	return type == CAP_FILE && h->version == 1 ? CAP_FILE_V1 : sizes[type];
+}
+
 static int check_size(struct reader *r, const struct cap_rec *rec)
 {
 	bool longer = rec->type == CAP_CONTENT || rec->type == CAP_SUBMIT;
 
 	if (!rec->type || rec->type >= sizeof(sizes) / sizeof(sizes[0]))
 		return bad(r, "type %u is unknown", rec->type);
-	if (longer ? rec->size < sizes[rec->type] : rec->size != sizes[rec->type])
+	if (longer ? rec->size < sizes[rec->type] : rec->size != size_of(r, rec->type))
 		return bad(r, "type %u with %u bytes", rec->type, rec->size);
 	if (!r->in_process && rec->type != CAP_PROCESS && rec->type != CAP_EOF)
 		return bad(r, "type %u outside of a process", rec->type);
@@ -347,9 +354,9 @@ static int read_header(struct reader *r)
 			 r->name);
 		return -1;
 	}
-	if (h->version != CAP_VERSION) {
+	if (!h->version || h->version > CAP_VERSION) {
 		snprintf(r->cap->error, sizeof(r->cap->error),
-			 "%s: a capture file of version %u, where %u is known", r->name, h->version,
+			 "%s: a capture file of version %u, where 1 to %u are known", r->name, h->version,
 			 CAP_VERSION);
 		return -1;
 	}
@@ -434,6 +441,13 @@ void cap_free(struct cap *cap)
 	free(cap->events);
 	cap->raw = NULL;
 	cap->events = NULL;
+}
+
+uint32_t cap_file_soc(const struct cap_event *ev)
+{
+	const struct cap_file *f = ev->data;
+
+	return ev->size < sizeof(*f) ? CAP_SOC_V1 : f->soc;
 }
 
 /* ---- inside a submit ---- */

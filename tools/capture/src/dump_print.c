@@ -63,10 +63,18 @@ static const struct flag flags[] = {
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* "rk3588 version 1179210309": the registers and programs that are known here. */
+/* "rk3588 version 1179210309" */
+static const struct npu_chip *chip_of(const struct dump *d)
+{
+	unsigned int soc;
+
+	return sscanf(d->npu, "rk%u ", &soc) == 1 ? npu_chip_of_soc(soc) : NULL;
+}
+
+/* What the CPU drives, and what hangs, is known of this one. */
 static bool is_rk3588(const struct dump *d)
 {
-	return !strncmp(d->npu, "rk3588 ", 7);
+	return chip_of(d) == &npu_rk3588;
 }
 
 /* TASK_CON and TASK_STATUS are not the same on all chips, as the others here are. */
@@ -153,22 +161,6 @@ static bool is_whole(const struct dump *d)
 	return d->ncommands == d->program_size && (d->kick_tasks < 2 || !d->program_task);
 }
 
-static bool is_rk3576(const struct dump *d)
-{
-	return !strncmp(d->npu, "rk3576 ", 7);
-}
-
-static void print_commands(FILE *f, const struct dump *d)
-{
-	if (is_rk3576(d)) {
-		cap_print_rk3576(f, "  ", d->command, d->ncommands);
-		return;
-	}
-	for (uint32_t i = 0; i < d->ncommands; i++)
-		fprintf(f, "  (%04x:%04x) = 0x%08x\n", CAP_ENTRY_TARGET(d->command[i]),
-			CAP_ENTRY_REG(d->command[i]), CAP_ENTRY_VALUE(d->command[i]));
-}
-
 static void print_program(FILE *f, const struct dump *d, bool program)
 {
 	struct cap_hangs h = { .count = 0 };
@@ -181,7 +173,7 @@ static void print_program(FILE *f, const struct dump *d, bool program)
 	if (!is_rk3588(d)) {
 		fprintf(f, "it is no RK3588's program: what is known to hang is not looked for\n");
 		if (program)
-			print_commands(f, d);
+			cap_print_program(f, chip_of(d), "  ", d->command, d->ncommands);
 		return;
 	}
 	if (is_whole(d)) {

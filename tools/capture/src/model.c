@@ -44,6 +44,22 @@ static bool in_device_tree(void)
 	return found;
 }
 
+/* The root is compatible with "rockchip,rk3588", which is not the first of its strings. */
+static const struct npu_chip *find_chip(void)
+{
+	char text[256] = "";
+	FILE *f = fopen("/proc/device-tree/compatible", "re");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	unsigned int soc;
+
+	if (f)
+		fclose(f);
+	for (const char *s = text; s < text + n; s += strlen(s) + 1)
+		if (sscanf(s, "rockchip,rk%u", &soc) == 1)
+			return npu_chip_of_soc(soc);
+	return NULL;
+}
+
 static uint32_t reg(const struct model *m, uint32_t offset)
 {
 	return m->regs[offset / 4];
@@ -66,6 +82,7 @@ const char *model_open(struct model *m)
 	if (map == MAP_FAILED)
 		return "the model's control device cannot be mapped";
 	m->regs = map;
+	m->chip = find_chip();
 	m->cores = reg(m, NPU_CTL_NUM_CORES);
 	if (reg(m, NPU_CTL_MAGIC) != NPU_CTL_MAGIC_VALUE || m->cores > MODEL_CORES) {
 		model_close(m);
@@ -103,6 +120,7 @@ bool model_read(const struct model *m, unsigned int core, struct model_hang *h)
 	uint32_t base = NPU_CTL_HANG(core);
 
 	memset(h, 0, sizeof(*h));
+	h->chip = m->chip;
 	if (core >= m->cores)
 		return false;
 	h->count = reg(m, base + NPU_CTL_HANG_COUNT);
@@ -135,6 +153,6 @@ void model_print_task(FILE *f, const char *indent, const struct model_hang *h)
 		fprintf(f, "%sno task had started\n", indent);
 		return;
 	}
-	cap_print_program(f, indent, h->entry, h->n);
+	cap_print_program(f, h->chip, indent, h->entry, h->n);
 	fprintf(f, "%senable 0x%02x; registers that are 0 are left out\n", indent, h->enable);
 }

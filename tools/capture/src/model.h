@@ -9,17 +9,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "chip/npu_chip.h"
 #include "hw/misc/rk3588_npu_ctl_regs.h"
 
 #define MODEL_CORES	3u
 
 struct model {
+	const struct npu_chip *chip;	/* NULL for one that libnpu has no programs for */
 	const volatile uint32_t *regs;
 	uint32_t cores;
 	uint32_t seen[MODEL_CORES];	/* hangs that were there before, per core */
 };
 
 struct model_hang {
+	const struct npu_chip *chip;
 	uint32_t count, kind, enable;
 	uint32_t n;
 	uint64_t entry[NPU_CTL_HANG_ENTRIES];

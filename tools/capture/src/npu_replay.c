@@ -169,7 +169,7 @@ static int list_operations(struct replay *r, const struct cap_event *ev, struct 
 
 		for (uint32_t i = 0; i < slices; i++) {
 			uint32_t tasks = cap_submit_slice(&c, &t)->tasks;
-			struct cap_image im = { 0 };
+			struct cap_image im = { .chip = r->chip };
 
 			for (uint32_t k = 0; k < tasks; k++) {
 				struct operation op = { j + 1, i + 1, k + 1, t[k], { 0 } };
@@ -264,7 +264,7 @@ static void print_difference(struct state *st, const struct operations *ops,
 		return;
 	printf("  its program, at byte 0x%" PRIx64 " of BO %u (addresses are this machine's):\n",
 	       op->where.offset, op->where.bo);
-	cap_print_program(stdout, "    ", (const void *)(r->bo[op->where.bo].shadow +
+	cap_print_program(stdout, r->chip, "    ", (const void *)(r->bo[op->where.bo].shadow +
 							 op->where.offset), op->where.entries);
 }
 
@@ -458,8 +458,7 @@ static int open_npu(struct state *st, const char *node)
 
 	if (ret)
 		return ret;
-	if (npu_soc(st->r.dev) != 3588)
-		return -EOPNOTSUPP;
+	st->r.chip = npu_chip_of_soc(npu_soc(st->r.dev));
 	st->r.version.size = sizeof(st->r.version);
 	ret = npu_version(st->r.dev, &st->r.version);
 	st->r.vendor = !strcmp(st->r.version.name, "rknpu");
@@ -486,19 +485,38 @@ static int verdict(struct state *st)
 	return st->differing ? EXIT_DIFFERS : EXIT_SAME;
 }
 
+/* Another one would take the programs' registers for others. */
+static bool is_of_this_chip(const struct state *st, const struct cap *cap)
+{
+	uint32_t is = npu_soc(st->r.dev);
+
+	for (size_t i = 0; i < cap->nevents; i++) {
+		uint32_t soc = cap->events[i].type == CAP_FILE ? cap_file_soc(&cap->events[i]) : is;
+
+		if (soc == is)
+			continue;
+		fprintf(stderr, "npu-replay: %s is of an RK%u, and this NPU is an RK%u's\n", st->file, soc, is);
+		return false;
+	}
+	return true;
+}
+
 static int replay(struct state *st, const struct cap *cap, const char *node)
 {
 	const struct cap_event *open = NULL;
 	int ret = open_npu(st, node);
 
-	/* Nobody records others'; libnpu knows not all of them. */
+	/* A chip that libnpu has no programs for. */
 	if (ret == -EOPNOTSUPP) {
-		fprintf(stderr, "npu-replay: this NPU is no RK3588, and captures are of one\n");
-		npu_close(st->r.dev);
+		fprintf(stderr, "npu-replay: there are no captures of this chip\n");
 		return EXIT_BROKEN;
 	}
 	if (ret)
 		return complain(node ? node : "no NPU", ret);
+	if (!is_of_this_chip(st, cap)) {
+		npu_close(st->r.dev);
+		return EXIT_BROKEN;
+	}
 	st->total = cap->nsubmits;
 	st->no_model = model_open(&st->model);
 	for (size_t i = 0; i < cap->nevents && !ret; i++)
@@ -533,8 +551,8 @@ static int list(const struct cap *cap, const char *file)
 		if (ev->type == CAP_PROCESS)
 			print_process(ev->data, file);
 		else if (ev->type == CAP_FILE)
-			printf("%s: interface %s %u.%u.%u\n", file,
-			       uapis[f->uapi < 4 ? f->uapi : 0], f->major, f->minor, f->patch);
+			printf("%s: interface %s %u.%u.%u of an RK%u\n", file, uapis[f->uapi < 4 ? f->uapi : 0],
+			       f->major, f->minor, f->patch, cap_file_soc(ev));
 		else if (ev->type == CAP_BO)
 			bytes += b->size;
 	}

@@ -46,6 +46,7 @@ struct rec_file {
 	bool closed;		/* and it goes with the last of them */
 	uint32_t id;
 	enum cap_uapi uapi;
+	const struct npu_chip *chip;
 	bool numbers;		/* its jobs have: our rocket */
 	uint64_t loose, loose_end;	/* of those that were not waited for, and may not be over */
 	int version[3];
@@ -107,7 +108,8 @@ void rec_submit_begin(void);
 void rec_submit_use(struct rec_bo *bo, uint32_t use);
 /* Appends to the jobs of a submit. */
 void rec_job_head(struct rec_job *j, uint32_t slices, uint32_t flags);
-void rec_job_slice(struct rec_job *j, uint32_t tasks);
+/* @cores: those that may run it, 0 = any. */
+void rec_job_slice(struct rec_job *j, const struct rec_file *f, uint32_t cores, uint32_t tasks);
 void rec_job_task(struct rec_job *j, struct rec_file *f, uint32_t domain, uint64_t base,
 		  uint64_t regcmd, uint32_t entries, struct cap_image *im);
 /* A chain of up to @n programs; returns how many there are. */

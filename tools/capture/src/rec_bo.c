@@ -93,35 +93,30 @@ static bool misc_driver(int fd, struct rec_file *f)
 	return true;
 }
 
-/* libnpu tells chips apart by them (npu_chip.c): RK3566 and RK3568, RK3576, RK3562. An RK3588 has several. */
-static bool is_of_another(uint32_t hw_version)
-{
-	return !hw_version || hw_version == 0x46495247 || hw_version == 0x54524549;
-}
-
-/* In-tree rocket and others that do not tell know no other chip. */
-static bool is_rk3588(int fd, const struct rec_file *f)
+/* In-tree rocket and others that do not tell know no other chip than the RK3588. */
+static const struct npu_chip *find_chip(int fd, const struct rec_file *f)
 {
 	struct drm_rknpu_action version = { .flags = DRM_RKNPU_GET_HW_VERSION };
 	struct drm_rocket_get_param soc = { .param = DRM_ROCKET_PARAM_SOC };
 	unsigned long req = DRM_IOCTL_RKNPU_ACTION;
 
 	if (f->uapi == CAP_ROCKET)
-		return rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &soc) || soc.value == 3588;
+		return rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &soc) ? &npu_rk3588 : npu_chip_of_soc(soc.value);
 	if (f->uapi == CAP_VENDOR_MISC)
 		req = _IOWR('r', DRM_RKNPU_ACTION, struct drm_rknpu_action);
-	return rec_raw_ioctl(fd, req, &version) || !is_of_another(version.value);
+	return rec_raw_ioctl(fd, req, &version) ? &npu_rk3588 : npu_chip_of_version(version.value);
 }
 
-/* Programs of others have other registers: where addresses and results are is known of an RK3588's alone. */
-static bool is_known(int fd, const struct rec_file *f)
+/* Of others it is not known which registers have addresses, and where results are. */
+static bool is_known(int fd, struct rec_file *f)
 {
 	static bool told;
 
-	if (is_rk3588(fd, f))
+	f->chip = find_chip(fd, f);
+	if (cap_knows(f->chip))
 		return true;
 	if (!told)
-		rec_complain("this NPU is no RK3588: its jobs cannot be recorded");
+		rec_complain("this NPU is no RK3588 or RK3576: its jobs cannot be recorded");
 	told = true;
 	return false;
 }
@@ -459,7 +454,7 @@ void rec_bo_tell_relocs(struct rec_bo *bo)
 void rec_file_tell(struct rec_file *f)
 {
 	struct cap_file file = {
-		f->uapi, (uint32_t)f->version[0], (uint32_t)f->version[1], (uint32_t)f->version[2],
+		f->uapi, (uint32_t)f->version[0], (uint32_t)f->version[1], (uint32_t)f->version[2], f->chip->soc, 0,
 	};
 
 	if (f->id != REC_NONE)

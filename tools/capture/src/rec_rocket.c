@@ -58,7 +58,7 @@ static void use_handles(struct rec_file *f, uint64_t handles, uint32_t n, uint32
 static void add_job(struct rec_file *f, struct rec_job *j, const struct drm_rocket_job_ext *job)
 {
 	uint8_t *tasks = copy_array(job->tasks, job->task_count, job->task_struct_size);
-	struct cap_image im = { 0 };
+	struct cap_image im = { .chip = f->chip };
 
 	if (!tasks || job->task_struct_size < sizeof(struct drm_rocket_task)) {
 		free(tasks);
@@ -66,7 +66,7 @@ static void add_job(struct rec_file *f, struct rec_job *j, const struct drm_rock
 		return;
 	}
 	rec_job_head(j, 1, job->flags & DRM_ROCKET_JOB_BATCHED ? CAP_JOB_CHAINED : 0);
-	rec_job_slice(j, job->task_count);
+	rec_job_slice(j, f, job->core_mask, job->task_count);
 	for (uint32_t i = 0; i < job->task_count && j->good; i++) {
 		struct drm_rocket_task t;
 

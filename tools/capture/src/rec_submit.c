@@ -45,9 +45,11 @@ void rec_job_head(struct rec_job *j, uint32_t slices, uint32_t flags)
 	append(j, &job, sizeof(job));
 }
 
-void rec_job_slice(struct rec_job *j, uint32_t tasks)
+/* The lowest core is the one that runs it, where each has programs of its own (uapi/drm/rocket_accel.h). */
+void rec_job_slice(struct rec_job *j, const struct rec_file *f, uint32_t cores, uint32_t tasks)
 {
-	struct cap_slice s = { .tasks = tasks };
+	uint32_t mask = cores ? cores : f->chip->core_mask;
+	struct cap_slice s = { .tasks = tasks, .core_mask = f->chip->core_mask ? mask & -mask : 0 };
 
 	append(j, &s, sizeof(s));
 }
@@ -60,7 +62,7 @@ void rec_job_slice(struct rec_job *j, uint32_t tasks)
 static void note_address(struct rec_bo *bo, uint64_t offset, struct rec_file *f, uint32_t domain,
 			 uint64_t base, uint64_t word)
 {
-	uint32_t value = CAP_ENTRY_VALUE(word) & cap_address_mask(word);
+	uint32_t value = CAP_ENTRY_VALUE(word) & cap_address_mask(f->chip, word);
 	bool program = CAP_ENTRY_REG(word) == NPU_OFF_PC_BASE_ADDRESS;
 	uint32_t iova = value + (program ? 0 : (uint32_t)base & ~15u);
 	struct rec_bo *target = program && !iova ? NULL : rec_bo_at(f, domain, iova);
@@ -68,7 +70,7 @@ static void note_address(struct rec_bo *bo, uint64_t offset, struct rec_file *f,
 	if (!target)
 		return;
 	rec_submit_use(target, CAP_USE_READ);
-	if (cap_is_destination(word))
+	if (cap_is_destination(f->chip, word))
 		rec_submit_use(target, CAP_USE_WRITE);
 	rec_bo_reloc(bo, offset, word, target, iova - target->iova);
 }
@@ -100,7 +102,7 @@ void rec_job_task(struct rec_job *j, struct rec_file *f, uint32_t domain, uint64
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t word = entry[i];
 
-		if (cap_address_mask(word))
+		if (cap_address_mask(f->chip, word))
 			note_address(bo, task.offset + i * UINT64_C(8), f, domain, base, word);
 	}
 	append(j, &task, sizeof(task));
@@ -109,7 +111,7 @@ void rec_job_task(struct rec_job *j, struct rec_file *f, uint32_t domain, uint64
 uint32_t rec_job_chain(struct rec_job *j, struct rec_file *f, uint32_t domain, uint64_t base,
 		       uint64_t regcmd, uint32_t entries, uint32_t n)
 {
-	struct cap_image im = { 0 };
+	struct cap_image im = { .chip = f->chip };
 	uint32_t i = 0;
 
 	while (i < n && j->good) {

@@ -45,13 +45,14 @@ static unsigned long same_kind(unsigned long req, unsigned long of_drm)
 
 struct slices {
 	struct drm_rknpu_subcore_task t[3];
+	uint32_t core_mask[3];
 	uint32_t n;
 };
 
 /* The slices that are run by the cores of a mask; uapi/drm/rknpu_drm.h. */
 static struct slices slices_of(const struct drm_rknpu_submit *s, uint32_t mask)
 {
-	struct slices sl = { .n = 1 };
+	struct slices sl = { .core_mask = { 1, 2, 4 }, .n = 1 };
 
 	switch (mask) {
 	case 7:
@@ -63,15 +64,18 @@ static struct slices slices_of(const struct drm_rknpu_submit *s, uint32_t mask)
 		memcpy(sl.t, s->subcore_task, 2 * sizeof(sl.t[0]));
 		break;
 	case 2:
+		sl.core_mask[0] = mask;
 		sl.t[0] = s->subcore_task[1];
 		break;
 	case 4:
+		sl.core_mask[0] = mask;
 		sl.t[0] = s->subcore_task[2];
 		break;
 	case 1:
 		sl.t[0] = s->subcore_task[0];
 		break;
 	default:
+		sl.core_mask[0] = 0;
 		for (int i = 2; i >= 0; i--) {
 			if (s->subcore_task[i].task_number)
 				sl.t[0] = s->subcore_task[i];
@@ -90,7 +94,7 @@ static uint32_t domain_of(struct rec_file *f, const struct drm_rknpu_submit *s)
 }
 
 static void add_slice(struct rec_file *f, struct rec_job *j, const struct drm_rknpu_submit *s,
-		      struct rec_bo *tasks, const struct drm_rknpu_subcore_task *range)
+		      struct rec_bo *tasks, const struct drm_rknpu_subcore_task *range, uint32_t core_mask)
 {
 	struct drm_rknpu_task first;
 	size_t head = j->size;
@@ -101,7 +105,7 @@ static void add_slice(struct rec_file *f, struct rec_job *j, const struct drm_rk
 		return;
 	}
 	memcpy(&first, tasks->map + range->task_start * sizeof(first), sizeof(first));
-	rec_job_slice(j, 0);
+	rec_job_slice(j, f, core_mask, 0);
 	n = rec_job_chain(j, f, domain_of(f, s), s->task_base_addr, first.regcmd_addr,
 			  first.regcfg_amount + TAIL, range->task_number);
 	if (j->good)
@@ -115,14 +119,16 @@ static struct rec_job describe(struct rec_file *f, const struct drm_rknpu_submit
 	struct rec_job j = { .good = tasks && rec_bo_map(tasks) };
 
 	for (uint32_t i = 0; i < all.n; i++) {
-		if (all.t[i].task_number)
-			sl.t[sl.n++] = all.t[i];
+		if (!all.t[i].task_number)
+			continue;
+		sl.core_mask[sl.n] = all.core_mask[i];
+		sl.t[sl.n++] = all.t[i];
 	}
 	j.good &= sl.n > 0;
 	if (j.good)
 		rec_job_head(&j, sl.n, CAP_JOB_CHAINED);
 	for (uint32_t i = 0; i < sl.n && j.good; i++)
-		add_slice(f, &j, s, tasks, &sl.t[i]);
+		add_slice(f, &j, s, tasks, &sl.t[i], sl.core_mask[i]);
 	for (struct rec_bo *bo = rec_bos; bo && j.good; bo = bo->next)
 		j.good = !bo->use || rec_bo_map(bo);
 	return j;

@@ -19,6 +19,7 @@ struct replay_bo {
 
 struct replay {
 	struct npu_dev *dev;
+	const struct npu_chip *chip;
 	bool vendor;
 	struct npu_version version;
 	uint64_t timeout_ns;	/* 0 = the driver's */

@@ -35,7 +35,7 @@ static const uint64_t *program(struct replay *r, const struct cap_task *t)
 /* What the end of a task is told by. */
 static uint32_t task_ints(struct replay *r, const struct cap_task *t)
 {
-	struct cap_image im = { 0 };
+	struct cap_image im = { .chip = r->chip };
 
 	cap_image_run(&im, program(r, t), t->entries);
 	return im.enable & NPU_EN_PPU ? NPU_IRQ_PPU : NPU_IRQ_DPU;
@@ -92,14 +92,15 @@ static uint32_t rocket_flags(struct replay *r, const struct cap_job *job, const 
 
 /* libnpu says flags only by the call that mainline's driver does not have. */
 static int rocket_slice(struct replay *r, const struct cap_job *job, const struct rocket_bos *b,
-			const struct cap_task *t, uint32_t n)
+			const struct cap_slice *sl, const struct cap_task *t)
 {
+	uint32_t n = sl->tasks;
 	struct npu_task *task = calloc(n, sizeof(*task));
 	struct npu_hwjob hw = {
 		.tasks = task, .ntasks = n, .in = b->in, .nin = b->nin, .out = b->out,
 		.nout = b->nout,
 	};
-	struct npu_job_opts opts = { .timeout_ns = r->timeout_ns };
+	struct npu_job_opts opts = { .core_mask = sl->core_mask, .timeout_ns = r->timeout_ns };
 	uint64_t first;
 	int ret;
 
@@ -109,7 +110,7 @@ static int rocket_slice(struct replay *r, const struct cap_job *job, const struc
 		task[i].regcmd = (uint32_t)(r->bo[t[i].bo].bo->iova + t[i].offset);
 		task[i].count = t[i].entries;
 	}
-	if (r->timeout_ns) {
+	if (r->timeout_ns || opts.core_mask) {
 		opts.flags = rocket_flags(r, job, t, n);
 		ret = npu_submit_ext(r->dev, &hw, &opts, 1, &first);
 	} else {
@@ -144,7 +145,7 @@ static int rocket_job(struct replay *r, const struct cap_submit *s, const struct
 		const struct cap_slice *sl = cap_submit_slice(c, &t);
 
 		if (!ret)
-			ret = rocket_slice(r, job, &b, t, sl->tasks);
+			ret = rocket_slice(r, job, &b, sl, t);
 	}
 	end = rocket_wait(&b);
 	free_bos(&b);
@@ -218,8 +219,8 @@ static void fill_task(struct replay *r, uint32_t i, const struct cap_task *t)
 	memcpy((uint8_t *)r->task_map + i * sizeof(v), &v, sizeof(v));
 }
 
-/* Slices of tasks that are in the task buffer one behind the other. */
-static int vendor_submit(struct replay *r, const uint32_t *count, uint32_t slices)
+/* Slices of tasks that are in the task buffer one behind the other; a single one is for @core_mask, 0 = any. */
+static int vendor_submit(struct replay *r, const uint32_t *count, uint32_t slices, uint32_t core_mask)
 {
 	struct drm_rknpu_mem_sync sync = {
 		.flags = DRM_RKNPU_MEM_SYNC_TO_DEVICE, .obj_addr = r->task_obj,
@@ -245,19 +246,19 @@ static int vendor_submit(struct replay *r, const uint32_t *count, uint32_t slice
 		s.subcore_task[slices == 3 ? 2 + i : i] = range;
 		start += count[i];
 	}
-	s.core_mask = slices == 1 ? 0 : slices == 2 ? 3 : 7;
+	s.core_mask = slices == 1 ? core_mask : slices == 2 ? 3 : 7;
 	s.task_number = start;
 	return call(r, DRM_IOCTL_RKNPU_SUBMIT, &s);
 }
 
-static int vendor_one_by_one(struct replay *r, const struct cap_task *t, uint32_t n)
+static int vendor_one_by_one(struct replay *r, const struct cap_slice *sl, const struct cap_task *t)
 {
 	uint32_t one = 1;
 	int ret = task_buffer(r, 1);
 
-	for (uint32_t i = 0; i < n && !ret; i++) {
+	for (uint32_t i = 0; i < sl->tasks && !ret; i++) {
 		fill_task(r, 0, &t[i]);
-		ret = vendor_submit(r, &one, 1);
+		ret = vendor_submit(r, &one, 1, sl->core_mask);
 	}
 	return ret;
 }
@@ -265,16 +266,18 @@ static int vendor_one_by_one(struct replay *r, const struct cap_task *t, uint32_
 static int vendor_job(struct replay *r, const struct cap_job *job, struct cap_cursor *c)
 {
 	const struct cap_task *t[CAP_SLICES_MAX];
+	const struct cap_slice *sl[CAP_SLICES_MAX];
 	uint32_t count[CAP_SLICES_MAX], total = 0;
 	int ret = 0;
 
 	for (uint32_t i = 0; i < job->slices; i++) {
-		count[i] = cap_submit_slice(c, &t[i])->tasks;
+		sl[i] = cap_submit_slice(c, &t[i]);
+		count[i] = sl[i]->tasks;
 		total += count[i];
 	}
 	if (!(job->flags & CAP_JOB_CHAINED)) {
 		for (uint32_t i = 0; i < job->slices && !ret; i++)
-			ret = vendor_one_by_one(r, t[i], count[i]);
+			ret = vendor_one_by_one(r, sl[i], t[i]);
 		return ret;
 	}
 	ret = task_buffer(r, total);
@@ -285,7 +288,7 @@ static int vendor_job(struct replay *r, const struct cap_job *job, struct cap_cu
 		for (uint32_t k = 0; k < count[i]; k++)
 			fill_task(r, total++, &t[i][k]);
 	}
-	return vendor_submit(r, count, job->slices);
+	return vendor_submit(r, count, job->slices, sl[0]->core_mask);
 }
 
 int replay_job(struct replay *r, const struct cap_submit *s, const struct cap_use *use,

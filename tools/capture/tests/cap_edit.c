@@ -8,6 +8,7 @@
  *   cap_edit IN OUT unwritten			submits write no BO that they name
  *   cap_edit IN OUT hash			another byte in the last content
  *   cap_edit IN OUT version			of another version
+ *   cap_edit IN OUT first			of the first version, which names no chip
  *   cap_edit IN OUT name			processes are named with commands for a terminal
  */
 #include <stdlib.h>
@@ -15,9 +16,9 @@
 
 #include "cap.h"
 
-static bool put(FILE *f, struct cap_event *ev)
+static bool put(FILE *f, const struct cap_event *ev, bool first)
 {
-	struct cap_put part = { ev->data, ev->size };
+	struct cap_put part = { ev->data, first && ev->type == CAP_FILE ? CAP_FILE_V1 : ev->size };
 
 	return cap_write_rec(f, ev->type, &part, 1);
 }
@@ -124,6 +125,7 @@ static void spoil_names(struct cap *cap)
 int main(int argc, char **argv)
 {
 	struct cap cap;
+	bool first = argc > 3 && !strcmp(argv[3], "first");
 	bool ok = true;
 	FILE *f;
 
@@ -145,10 +147,10 @@ int main(int argc, char **argv)
 	f = fopen(argv[2], "wb");
 	ok = ok && f && cap_write_header(f);
 	for (size_t i = 0; ok && i < cap.nevents; i++)
-		ok = put(f, &cap.events[i]);
-	if (ok && !strcmp(argv[3], "version")) {
+		ok = put(f, &cap.events[i], first);
+	if (ok && (first || !strcmp(argv[3], "version"))) {
 		fseek(f, 8, SEEK_SET);
-		ok = fputc(CAP_VERSION + 1, f) != EOF;
+		ok = fputc(first ? 1 : CAP_VERSION + 1, f) != EOF;
 	}
 	if (f && fclose(f))
 		ok = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A client to record: client ops|shifted|fork|clone|handler|threads|killed|signals|vfork|early|cancel|mute|exit|
- * dup2|range|from|misc|numbers|unlisted|failed|late. Its jobs are small products whose results lie where the
- * test of npu-replay knows them.
+ * dup2|range|from|misc|numbers|unlisted|failed|late|cores. Its jobs are small products whose results lie where the
+ * test of npu-replay knows them, but for those of the last.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,6 +16,9 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "dev/npu_device.h"
+#include "npu.h"
+#include "prog/npu_task.h"
 
 #define M	4u
 #define N	32u
@@ -68,6 +71,9 @@ static void add_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint6
 	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT32, M, N, K);
 	t.in_iova = in;
 	t.weight_iova = weights;
+	/* What an RK3576 reads there counts for nothing. */
+	t.bias_iova = weights;
+	t.zeros_iova = weights;
 	t.out_iova = out;
 	t.out_h_full = rows;
 	ret = npu_prog_conv(p, &t);
@@ -125,7 +131,7 @@ static void start(struct buffers *b, int seed, size_t unused)
 /* Three operations in one job, and then a job that reads what the first of them wrote. */
 static void run_both(struct buffers *b, void (*between)(struct buffers *b))
 {
-	struct npu_prog *p = npu_prog_new();
+	struct npu_prog *p = npu_prog_new_for(npu_dev_chip(b->dev), 0);
 
 	add_product(p, b->in->iova, b->weights->iova, b->out->iova, M);
 	for (uint32_t i = 0; i < 2; i++)
@@ -163,6 +169,40 @@ static void ops_behind(int seed, size_t unused)
 static void ops(int seed)
 {
 	ops_behind(seed, 0);
+}
+
+/* A product that is divided between cores, each of which has programs of its own on an RK3576. */
+static void cores(void)
+{
+	struct npu_weights_desc desc = { .size = sizeof(desc), .type = NPU_PREC_INT8, .n = 4 * N, .k = K };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = 2 };
+	static int8_t a[M * K], w[4 * N * K];
+	struct npu_tensor *in, *out;
+	struct npu_weights *weights;
+	struct npu_rec *rec;
+	struct npu_dev *dev;
+	int ret;
+
+	client_fill((uint8_t *)a, sizeof(a), 1);
+	client_fill((uint8_t *)w, sizeof(w), 2);
+	ret = npu_open(NULL, &dev);
+	ret = ret ? ret : npu_weights_new(dev, &desc, w, &weights);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_INT8, M, K, &in);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_INT32, M, 4 * N, &out);
+	ret = ret ? ret : npu_tensor_write(in, a, 0);
+	ret = ret ? ret : npu_rec_new(dev, &opts, &rec);
+	ret = ret ? ret : npu_rec_matmul(rec, in, weights, out, NULL);
+	ret = ret ? ret : npu_rec_end(rec);
+	ret = ret ? ret : npu_rec_run(rec);
+	ret = ret ? ret : npu_rec_wait(rec, -1);
+	if (ret)
+		client_die("cores", ret);
+	printf("%u chains\n", npu_rec_info(rec).chains);
+	npu_rec_free(rec);
+	npu_tensor_free(in);
+	npu_tensor_free(out);
+	npu_weights_free(weights);
+	npu_close(dev);
 }
 
 static void *thread(void *seed)
@@ -403,6 +443,8 @@ int main(int argc, char **argv)
 		client_failed();
 	else if (!strcmp(what, "late"))
 		client_late();
+	else if (!strcmp(what, "cores"))
+		cores();
 	else if (!strcmp(what, "shifted"))
 		ops_behind(1, 3 * STEP);
 	else

@@ -5,12 +5,13 @@
 #ifndef CLIENT_H
 #define CLIENT_H
 
+#include "chip/npu_chip.h"
 #include "npu_prog.h"
 
 void client_die(const char *what, int err);
 void client_fill(uint8_t *map, size_t size, int seed);
 struct npu_bo *client_alloc(struct npu_dev *dev, size_t size, int seed);
-/* Of small integers; its result has 512 bytes. */
+/* Of small integers; its result has 512 bytes. The program is of npu_prog_new_for(). */
 void client_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint64_t out);
 
 /* Over /dev/rknpu, or the file that CLIENT_MISC names. */

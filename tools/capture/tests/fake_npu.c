@@ -131,8 +131,42 @@ static uint32_t operand(const uint64_t *entry, uint32_t n, uint32_t reg)
 	return sum;
 }
 
-static bool run_task(uint64_t regcmd, uint32_t entries, struct cap_image *im)
+/* Ours tells, and the vendor's. */
+static uint32_t soc(void)
 {
+	const char *s = getenv("FAKE_SOC");
+
+	return s ? (uint32_t)atoi(s) : 3588;
+}
+
+/* Where operands are; and, of an RK3576, CBUF_ROW, whose START is 0 for core 0 alone. */
+static const struct inputs {
+	uint32_t soc, features, weights, window;
+} inputs[] = { { 3588, 0x1070, 0x1110, 0 }, { 3576, 0x1088, 0x1110, 0x103c } };
+
+static const struct inputs *find_inputs(void)
+{
+	return &inputs[soc() == 3576];
+}
+
+static struct cap_image new_image(void)
+{
+	return (struct cap_image) { .chip = npu_chip_of_soc(soc()) };
+}
+
+static uint32_t value_of(const uint64_t *entry, uint32_t n, uint32_t reg)
+{
+	uint32_t value = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		value = CAP_ENTRY_REG(entry[i]) == reg ? CAP_ENTRY_VALUE(entry[i]) : value;
+	return value;
+}
+
+/* Cores are counted from 0. */
+static bool run_task(uint64_t regcmd, uint32_t entries, uint32_t core, struct cap_image *im)
+{
+	const struct inputs *in = find_inputs();
 	const uint64_t *entry = (const void *)at(regcmd, entries * UINT64_C(8));
 	struct cap_output out[2];
 	uint32_t seed;
@@ -142,9 +176,13 @@ static bool run_task(uint64_t regcmd, uint32_t entries, struct cap_image *im)
 		return false;
 	cap_image_run(im, entry, entries);
 	/* RGP_TYPE, which the model refuses, too. */
-	if (im->feature_mode & 0x3c000000)
+	if (value_of(entry, entries, 0x400c) & 0x3c000000)
 		return false;
-	seed = operand(entry, entries, 0x1070) * 7 + operand(entry, entries, 0x1110);
+	if (in->window && !(value_of(entry, entries, in->window) & 0xffff) != !core) {
+		fprintf(stderr, "fake NPU: a program for another core than core %u\n", core);
+		return false;
+	}
+	seed = operand(entry, entries, in->features) * 7 + operand(entry, entries, in->weights);
 	n = cap_image_outputs(im, out);
 	for (unsigned int i = 0; i < n; i++) {
 		for (uint64_t s = 0; s < out[i].surfaces; s++) {
@@ -168,10 +206,10 @@ static int rocket_submit(const struct drm_rocket_submit *s)
 	for (uint32_t i = 0; i < s->job_count; i++) {
 		const struct drm_rocket_job *job = (const void *)(jobs + i * s->job_struct_size);
 		const struct drm_rocket_task *t = (const void *)(uintptr_t)job->tasks;
-		struct cap_image im = { 0 };
+		struct cap_image im = new_image();
 
 		for (uint32_t k = 0; k < job->task_count; k++) {
-			if (!run_task(t[k].regcmd, t[k].regcmd_count, &im))
+			if (!run_task(t[k].regcmd, t[k].regcmd_count, 0, &im))
 				return -EINVAL;
 		}
 	}
@@ -184,6 +222,7 @@ static struct job {
 	struct drm_rocket_task *tasks;
 	uint32_t *bos;		/* those that it writes are first */
 	uint32_t ntasks, nbos, nout;
+	uint32_t core;
 	int fence;		/* readable when it has signalled; 0 for none */
 	bool over;
 	int error;
@@ -226,10 +265,10 @@ static bool is_ready(const struct job *job)
 
 static void run_job(struct job *job)
 {
-	struct cap_image im = { 0 };
+	struct cap_image im = new_image();
 
 	for (uint32_t i = 0; i < job->ntasks && !job->error; i++) {
-		if (!run_task(job->tasks[i].regcmd, job->tasks[i].regcmd_count, &im))
+		if (!run_task(job->tasks[i].regcmd, job->tasks[i].regcmd_count, job->core, &im))
 			job->error = -ETIME;
 	}
 	job->over = true;
@@ -301,6 +340,7 @@ static int add_job(const struct drm_rocket_job_ext *e)
 		return -EBUSY;
 	job->ntasks = e->task_count;
 	job->tasks = copy(e->tasks, e->task_count * sizeof(*job->tasks));
+	job->core = e->core_mask ? (uint32_t)__builtin_ctz(e->core_mask) : 0;
 	job->nout = e->out_bo_handle_count;
 	job->nbos = job->nout + e->in_bo_handle_count;
 	job->bos = calloc(job->nbos + 1, sizeof(*job->bos));
@@ -358,19 +398,12 @@ static int prep_bo(const struct drm_rocket_prep_bo *p)
 	return b->err;
 }
 
-/* Ours tells, and the vendor's. */
-static uint32_t soc(void)
-{
-	const char *s = getenv("FAKE_SOC");
-
-	return s ? (uint32_t)atoi(s) : 3588;
-}
-
 static int get_param(struct drm_rocket_get_param *p)
 {
 	switch (p->param) {
 	case DRM_ROCKET_PARAM_FEATURES:
-		p->value = DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_SYNCOBJ;
+		p->value = DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_SYNCOBJ | DRM_ROCKET_FEATURE_SCHED |
+			   DRM_ROCKET_FEATURE_BATCHED;
 		return 0;
 	case DRM_ROCKET_PARAM_SOC:
 		p->value = soc();
@@ -383,6 +416,7 @@ static int get_param(struct drm_rocket_get_param *p)
 static int ours(unsigned long req, void *arg)
 {
 	struct drm_syncobj_timeline_wait *w = arg;
+	struct drm_rocket_prep_bo_ranges *r = arg;
 	struct drm_syncobj_handle *h = arg;
 	struct drm_rocket_submit_ext *s = arg;
 
@@ -398,6 +432,10 @@ static int ours(unsigned long req, void *arg)
 		return wait_job(arg);
 	case DRM_IOCTL_ROCKET_PREP_BO:
 		return prep_bo(arg);
+	case DRM_IOCTL_ROCKET_PREP_BO_RANGES:
+		return prep_bo(&(struct drm_rocket_prep_bo) { .handle = r->handle, .timeout_ns = r->timeout_ns });
+	case DRM_IOCTL_ROCKET_FINI_BO_RANGES:
+		return find(*(uint32_t *)arg) ? 0 : -ENOENT;
 	case DRM_IOCTL_PRIME_HANDLE_TO_FD:
 		((struct drm_prime_handle *)arg)->fd = eventfd(1, EFD_CLOEXEC);
 		return find(((struct drm_prime_handle *)arg)->handle) ? 0 : -ENOENT;
@@ -462,19 +500,22 @@ static struct bo *object(uint64_t addr)
 static int vendor_submit(struct drm_rknpu_submit *s)
 {
 	struct bo *b = object(s->task_obj_addr);
-	int single = s->core_mask == 7 ? -1 : 0, first = s->core_mask == 7 ? 2 : 0;
-	int last = s->core_mask == 7 ? 4 : s->core_mask == 3 ? 1 : single;
+	bool alone = !(s->core_mask & (s->core_mask - 1));
+	int core = alone && s->core_mask ? __builtin_ctz(s->core_mask) : 0;
+	int first = alone ? core : s->core_mask == 7 ? 2 : 0;
+	int last = s->core_mask == 7 ? 4 : s->core_mask == 3 ? 1 : first;
 
 	if (!b)
 		return -EINVAL;
 	for (int i = first; i <= last; i++) {
 		const struct drm_rknpu_subcore_task *r = &s->subcore_task[i];
 		const struct drm_rknpu_task *t = (const void *)b->map;
-		struct cap_image im = { .next = t[r->task_start].regcmd_addr };
+		struct cap_image im = new_image();
 
+		im.next = t[r->task_start].regcmd_addr;
 		im.next_entries = t[r->task_start].regcfg_amount + 4;
 		for (uint32_t k = 0; k < r->task_number; k++) {
-			if (!run_task(im.next, im.next_entries, &im))
+			if (!run_task(im.next, im.next_entries, (uint32_t)(core + i - first), &im))
 				return -EFAULT;
 		}
 	}

@@ -14,6 +14,7 @@
 #include "client.h"
 #include "drm/rknpu_drm.h"
 #include "npu_regs.h"
+#include "prog/npu_task.h"
 
 #define SIZE	4096u
 /* Commands behind those that regcfg_amount counts. */
@@ -67,10 +68,18 @@ static struct bo alloc(int fd, int seed)
 	return bo;
 }
 
+static const struct npu_chip *chip_of(int fd)
+{
+	struct drm_rknpu_action version = { .flags = DRM_RKNPU_GET_HW_VERSION };
+
+	call(fd, MISC(ACTION, drm_rknpu_action), &version);
+	return npu_chip_of_version(version.value);
+}
+
 static void multiply(int fd, const struct bo *program, const struct bo *tasks, const struct bo *in,
 		     const struct bo *weights, const struct bo *out)
 {
-	struct npu_prog *p = npu_prog_new();
+	struct npu_prog *p = npu_prog_new_for(chip_of(fd), 0);
 	struct drm_rknpu_task t = {
 		.enable_mask = 0xd, .int_mask = NPU_IRQ_DPU, .int_clear = NPU_IRQ_ALL, .regcmd_addr = program->iova,
 	};

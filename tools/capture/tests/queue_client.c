@@ -10,7 +10,9 @@
 #include <xf86drm.h>
 
 #include "client.h"
+#include "dev/npu_device.h"
 #include "drm/rocket_accel.h"
+#include "prog/npu_task.h"
 
 #define SIZE	4096u
 /* Where no BO is. */
@@ -46,7 +48,7 @@ static void end(struct queue *q)
 static uint64_t submit_with(struct queue *q, uint64_t out, struct npu_hwjob job,
 			    const struct npu_job_opts *opts)
 {
-	struct npu_prog *p = npu_prog_new();
+	struct npu_prog *p = npu_prog_new_for(npu_dev_chip(q->dev), 0);
 	struct npu_task task;
 	uint64_t number;
 	int ret;

@@ -21,6 +21,8 @@
 #define ENTRY(target, reg, value) \
 	((uint64_t)(target) << 48 | (uint64_t)(uint32_t)(value) << 16 | (reg))
 
+static const struct npu_chip *rk3576;
+
 static const uint64_t program[] = {
 	ENTRY(NPU_TGT_DPU, 0x400c, 0x1e4), ENTRY(NPU_TGT_DPU, 0x4010, 0x48000002),
 	ENTRY(NPU_TGT_DPU, 0x4020, 0x12340000), ENTRY(NPU_TGT_DPU, 0x4024, 0x400),
@@ -41,7 +43,7 @@ static void rec(FILE *f, uint32_t type, const void *data, size_t size)
 static void put_start(FILE *f)
 {
 	struct cap_process p = { .bits = 64, .name = "test" };
-	struct cap_file file = { .uapi = CAP_ROCKET, .major = 1 };
+	struct cap_file file = { .uapi = CAP_ROCKET, .major = 1, .soc = 3576 };
 
 	cap_write_header(f);
 	rec(f, CAP_PROCESS, &p, sizeof(p));
@@ -211,9 +213,13 @@ static void test_damaged(void)
 	at[2] ^= 1;
 	tap_ok(refused(raw, size, "does not match its hash"), "a content that was changed");
 	at[2] ^= 1;
-	raw[8] = 2;
-	tap_ok(refused(raw, size, "version 2, where 1 is known"), "another version");
+	raw[8] = 3;
+	tap_ok(refused(raw, size, "version 3, where 1 to 2 are known"), "another version");
+	raw[8] = 0;
+	tap_ok(refused(raw, size, "version 0, where 1 to 2 are known"), "no version");
 	raw[8] = 1;
+	tap_ok(refused(raw, size, "type 2 with 24 bytes"), "a FILE of version 2 in a file of version 1");
+	raw[8] = 2;
 	raw[0] = 'X';
 	tap_ok(refused(raw, size, "no capture file"), "another kind of file");
 	raw[0] = 'N';
@@ -268,7 +274,7 @@ static void test_lies(void)
 		{ CAP_DONE, offsetof(struct cap_done, status), 5, 4, "status 5" },
 		{ CAP_DONE, (size_t)-8, 99, 4, "type 99 is unknown" },
 		{ CAP_DONE, (size_t)-8, CAP_END, 4, "in the middle of a submit" },
-		{ CAP_FILE, (size_t)-8, CAP_PROCESS, 4, "type 1 with 16 bytes" },
+		{ CAP_FILE, (size_t)-8, CAP_PROCESS, 4, "type 1 inside of a process" },
 	};
 
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
@@ -369,24 +375,73 @@ static void test_limit(void)
 	unlink(path);
 }
 
+static uint32_t first_soc(const struct cap *cap)
+{
+	for (size_t i = 0; i < cap->nevents; i++)
+		if (cap->events[i].type == CAP_FILE)
+			return cap_file_soc(&cap->events[i]);
+	return 0;
+}
+
+/* As they were written before files named a chip. */
+static void test_first_version(void)
+{
+	struct cap_process p = { .bits = 64, .name = "test" };
+	struct cap_file file = { .uapi = CAP_VENDOR, .patch = 8, .soc = 3576 };
+	struct cap_end end = { .clean = 1 };
+	size_t size;
+	uint8_t *raw = sample(&size);
+	char *old = NULL;
+	struct cap cap;
+	FILE *f;
+
+	tap_ok(!cap_parse(&cap, "x", raw, size) && first_soc(&cap) == 3576, "a file names its chip %s", cap.error);
+	cap_free(&cap);
+	f = open_memstream(&old, &size);
+	cap_write_header(f);
+	rec(f, CAP_PROCESS, &p, sizeof(p));
+	rec(f, CAP_FILE, &file, CAP_FILE_V1);
+	put_memory(f);
+	put_submit(f);
+	rec(f, CAP_END, &end, sizeof(end));
+	rec(f, CAP_EOF, NULL, 0);
+	fclose(f);
+	tap_ok(refused((uint8_t *)old, size, "type 2 with 16 bytes"), "one without a chip is none of version 2");
+	old[8] = 1;
+	tap_ok(!cap_parse(&cap, "x", (uint8_t *)old, size) && first_soc(&cap) == 3588 && walk(&cap),
+	       "of version 1 it is an RK3588's %s", cap.error);
+	cap_free(&cap);
+}
+
+/* @n registers that take addresses, and no others. */
+static bool only_addresses(const struct npu_chip *chip, const uint16_t *addresses, size_t n)
+{
+	unsigned int found = 0;
+	bool all = true;
+
+	for (uint32_t reg = 0; reg < 0x8000; reg += 4)
+		found += cap_address_mask(chip, ENTRY(NPU_TGT_CNA, reg, 0)) != 0;
+	for (size_t i = 0; i < n; i++)
+		all &= cap_address_mask(chip, ENTRY(NPU_TGT_DPU, addresses[i], 0)) != 0;
+	return all && found == n;
+}
+
 static void test_programs(void)
 {
 	static const uint16_t addresses[] = {
 		0x10, 0x1070, 0x1110, 0x4020, 0x5018, 0x5020, 0x502c, 0x5038, 0x6070, 0x701c,
 	};
-	struct cap_image im = { 0 };
+	struct cap_image im = { .chip = &npu_rk3588 };
 	struct cap_output out[2];
-	unsigned int n = 0;
-	bool all = true;
+	unsigned int n;
 
-	for (uint32_t reg = 0; reg < 0x8000; reg += 4)
-		n += cap_address_mask(ENTRY(NPU_TGT_CNA, reg, 0)) != 0;
-	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
-		all &= cap_address_mask(ENTRY(NPU_TGT_DPU, addresses[i], 0)) != 0;
-	tap_ok(all && n == sizeof(addresses) / sizeof(addresses[0]),
+	tap_ok(only_addresses(&npu_rk3588, addresses, sizeof(addresses) / sizeof(addresses[0])),
 	       "exactly the registers that take addresses have one");
-	tap_ok(!cap_address_mask(ENTRY(NPU_TGT_ENABLE, 0x4020, 0)), "only writes have one");
-	tap_ok(cap_address_mask(ENTRY(NPU_TGT_PC, 0x10, 0)) == 0xfffffff0, "PC_SEL is no address");
+	tap_ok(!cap_address_mask(&npu_rk3588, ENTRY(NPU_TGT_ENABLE, 0x4020, 0)), "only writes have one");
+	tap_ok(cap_address_mask(&npu_rk3588, ENTRY(NPU_TGT_PC, 0x10, 0)) == 0xfffffff0, "PC_SEL is no address");
+	tap_ok(cap_is_destination(&npu_rk3588, ENTRY(NPU_TGT_DPU, 0x4020, 0)) &&
+	       cap_is_destination(&npu_rk3588, ENTRY(NPU_TGT_PPU, 0x6070, 0)) &&
+	       !cap_is_destination(&npu_rk3588, ENTRY(NPU_TGT_DPU, 0x4018, 0)), "where results go");
 	tap_ok(cap_image_run(&im, program, ENTRIES) == ENTRIES && im.enable == 0x0d &&
 	       im.next == 0x2000 && im.next_entries == 20, "a program and its successor");
 	n = cap_image_outputs(&im, out);
@@ -395,6 +450,47 @@ static void test_programs(void)
 	       !cap_output_has(out, 0x12340200) && cap_output_has(out, 0x12340400) &&
 	       !cap_output_has(out, 0x12340800) && !cap_output_has(out, 0x1233ffff),
 	       "where its result lies");
+}
+
+/* The same result in the words of an RK3576; and a pooled one. */
+static void test_rk3576(void)
+{
+	static const uint16_t addresses[] = {
+		0x10, 0x1088, 0x1110, 0x4018, 0x5018, 0x5020, 0x5024, 0x502c, 0x5030, 0x5038, 0x6070, 0x701c,
+	};
+	static const uint64_t conv[] = {
+		ENTRY(NPU_TGT_DPU, 0x400c, 0x40000004), ENTRY(NPU_TGT_DPU, 0x4010, 0x48000002),
+		ENTRY(NPU_TGT_DPU, 0x4018, 0x12340000), ENTRY(NPU_TGT_DPU, 0x401c, 0x40),
+		ENTRY(NPU_TGT_DPU, 0x4020, 7), ENTRY(NPU_TGT_DPU, 0x4030, 0xf0710), ENTRY(NPU_TGT_DPU, 0x4034, 0x30007),
+		ENTRY(NPU_TGT_PC, 0x10, 0x2000), ENTRY(NPU_TGT_PC, 0x14, 9), ENTRY(NPU_TGT_ENABLE, 8, 0x1d),
+	}, pool[] = {
+		ENTRY(NPU_TGT_PPU, 0x6018, 7), ENTRY(NPU_TGT_PPU, 0x601c, 3), ENTRY(NPU_TGT_PPU, 0x6020, 15),
+		ENTRY(NPU_TGT_PPU, 0x6070, 0x5000), ENTRY(NPU_TGT_PPU, 0x607c, 0x400), ENTRY(NPU_TGT_ENABLE, 8, 0x60),
+	};
+	struct cap_image im = { .chip = rk3576 };
+	struct cap_output out[2];
+	unsigned int n;
+
+	tap_ok(only_addresses(rk3576, addresses, sizeof(addresses) / sizeof(addresses[0])),
+	       "RK3576: exactly the registers that take addresses have one");
+	tap_ok(cap_is_destination(rk3576, ENTRY(NPU_TGT_DPU, 0x4018, 0)) &&
+	       cap_is_destination(rk3576, ENTRY(NPU_TGT_PPU, 0x6070, 0)) &&
+	       !cap_is_destination(rk3576, ENTRY(NPU_TGT_DPU, 0x4020, 0)), "RK3576: where results go");
+	tap_ok(cap_image_run(&im, conv, 10) == 10 && im.enable == 0x1d && im.next == 0x2000 && im.next_entries == 20,
+	       "RK3576: a program and its successor");
+	n = cap_image_outputs(&im, out);
+	tap_ok(n == 1 && cap_output_has(out, 0x12340000) && cap_output_has(out, 0x123401ff) &&
+	       !cap_output_has(out, 0x12340200) && cap_output_has(out, 0x12340400) &&
+	       !cap_output_has(out, 0x12340800) && !cap_output_has(out, 0x1233ffff), "RK3576: where its result lies");
+	im = (struct cap_image) { .chip = rk3576 };
+	cap_image_run(&im, pool, 6);
+	n = cap_image_outputs(&im, out);
+	tap_ok(n == 1 && cap_output_has(out, 0x5000) && cap_output_has(out, 0x51ff) && !cap_output_has(out, 0x5200) &&
+	       cap_output_has(out, 0x5400) && !cap_output_has(out, 0x5800), "RK3576: where a pooled one lies");
+	im = (struct cap_image) { .chip = npu_chip_of_soc(3568) };
+	cap_image_run(&im, conv, 10);
+	tap_ok(!cap_knows(im.chip) && !cap_address_mask(im.chip, conv[2]) && !cap_image_outputs(&im, out),
+	       "nothing is said of a chip whose registers are not known");
 }
 
 /* ---- mutated files ---- */
@@ -472,13 +568,16 @@ static void test_fuzz(void)
 
 int main(void)
 {
+	rk3576 = npu_chip_of_soc(3576);
 	test_sample();
 	test_truncated();
 	test_damaged();
 	test_lies();
 	test_compressed();
 	test_limit();
+	test_first_version();
 	test_programs();
+	test_rk3576();
 	test_fuzz();
 	return tap_done();
 }
