@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Lists the programs of npu-report, in the order of evidence.toml.
+ * Lists the programs of npu-report and whose they are, in the order of evidence.toml.
  */
 #include "report.h"
 
-const struct rp_program *const rp_chapters[] = {
-	rp_pc, rp_cna, rp_cbuf, rp_core, rp_dpu, rp_lut, rp_out, rp_ppu, rp_around, NULL
+const struct rp_chapter rp_chapters[] = {
+	{ "pc", 3588, rp_pc }, { "cna", 3588, rp_cna }, { "cbuf", 3588, rp_cbuf }, { "core", 3588, rp_core },
+	{ "dpu", 3588, rp_dpu }, { "lut", 3588, rp_lut }, { "out", 3588, rp_out }, { "ppu", 3588, rp_ppu },
+	{ "rk3576", 3576, rp_rk3576 }, { "around", 0, rp_around }, { 0 }
 };

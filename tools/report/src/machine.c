@@ -102,6 +102,7 @@ void rp_describe(FILE *f, struct rp_machine *m)
 		fprintf(f, "%-12s %s %s %s\n", "kernel", u.sysname, u.release, u.machine);
 	fprintf(f, "%-12s %s %d.%d.%d (%s), node %s\n", "driver", m->version.name, m->version.major,
 		m->version.minor, m->version.patch, m->version.desc, npu_path(m->dev));
+	fprintf(f, "%-12s RK%u\n", "NPU", npu_soc(m->dev));
 	print_files(f, "module", "/sys/module/rknpu_accel/version");
 	print_files(f, "module", "/sys/module/rknpu_accel/srcversion");
 	print_versions(f, m);

@@ -27,6 +27,7 @@ struct options {
 
 struct totals {
 	unsigned int n[RP_DIFFERS + 1];
+	unsigned int left_out;
 	int lost;	/* why the driver takes no job of ours any more, or 0 */
 };
 
@@ -63,8 +64,8 @@ static bool wanted(const struct options *o, const char *id)
 
 static int list(void)
 {
-	for (unsigned int i = 0; rp_chapters[i]; i++) {
-		for (const struct rp_program *p = rp_chapters[i]; p->id; p++)
+	for (const struct rp_chapter *c = rp_chapters; c->name; c++) {
+		for (const struct rp_program *p = c->programs; p->id; p++)
 			printf("%-20s %s%s%s\n", p->id, p->what, p->why_not ? " (not run: " : "",
 			       p->why_not ? p->why_not : "");
 	}
@@ -73,8 +74,8 @@ static int list(void)
 
 static bool known(const char *id)
 {
-	for (unsigned int i = 0; rp_chapters[i]; i++) {
-		for (const struct rp_program *p = rp_chapters[i]; p->id; p++) {
+	for (const struct rp_chapter *c = rp_chapters; c->name; c++) {
+		for (const struct rp_program *p = c->programs; p->id; p++) {
 			if (!strcmp(p->id, id))
 				return true;
 		}
@@ -109,14 +110,38 @@ static void try_one(FILE *f, struct rp_machine *m, const struct rp_program *p, s
 		sum->lost = t.outcome;
 }
 
+static bool is_for(const struct rp_chapter *c, const struct rp_machine *m)
+{
+	return !c->soc || c->soc == npu_soc(m->dev);
+}
+
+static void leave_out(FILE *f, const struct rp_machine *m, const struct rp_chapter *c,
+		      const struct options *o, struct totals *sum)
+{
+	unsigned int n = 0;
+
+	for (const struct rp_program *p = c->programs; p->id; p++)
+		n += wanted(o, p->id);
+	sum->left_out += n;
+	if (n)
+		fprintf(f, "%-20s left out, %u statements: its programs are for the RK%u, and this is an RK%u\n",
+			c->name, n, c->soc, npu_soc(m->dev));
+}
+
 static void try_all(FILE *f, struct rp_machine *m, const struct options *o, struct totals *sum)
 {
 	fprintf(f, "\nStatements of evidence.toml\n===========================\n\n");
-	for (unsigned int i = 0; rp_chapters[i]; i++) {
-		for (const struct rp_program *p = rp_chapters[i]; p->id; p++) {
+	for (const struct rp_chapter *c = rp_chapters; c->name; c++) {
+		if (!is_for(c, m))
+			continue;
+		for (const struct rp_program *p = c->programs; p->id; p++) {
 			if (wanted(o, p->id))
 				try_one(f, m, p, sum);
 		}
+	}
+	for (const struct rp_chapter *c = rp_chapters; c->name; c++) {
+		if (!is_for(c, m))
+			leave_out(f, m, c, o, sum);
 	}
 }
 
@@ -192,11 +217,11 @@ static int write_report(FILE *f, struct rp_machine *m, const struct options *o)
 	try_all(f, m, o, &sum);
 	run_times(f, m, o);
 	run_selftests(f, o);
-	fprintf(f, "\n%u as modelled, %u differ, %u not run\n", sum.n[RP_AS_MODELLED],
-		sum.n[RP_DIFFERS], sum.n[RP_NOT_RUN]);
+	fprintf(f, "\n%u as modelled, %u differ, %u not run, %u left out\n", sum.n[RP_AS_MODELLED],
+		sum.n[RP_DIFFERS], sum.n[RP_NOT_RUN], sum.left_out);
 	keep(f);
-	printf("%s: %u statements as modelled, %u differ, %u not run\n", o->file,
-	       sum.n[RP_AS_MODELLED], sum.n[RP_DIFFERS], sum.n[RP_NOT_RUN]);
+	printf("%s: %u statements as modelled, %u differ, %u not run, %u left out\n", o->file,
+	       sum.n[RP_AS_MODELLED], sum.n[RP_DIFFERS], sum.n[RP_NOT_RUN], sum.left_out);
 	return status_of(&sum);
 }
 

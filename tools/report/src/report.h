@@ -82,8 +82,17 @@ struct rp_program {
 #define RP_WHY(id, what, why)		{ id, what, NULL, why, RP_PLAIN }
 
 extern const struct rp_program rp_pc[], rp_cna[], rp_cbuf[], rp_core[], rp_dpu[], rp_lut[],
-	rp_out[], rp_ppu[], rp_around[];
-extern const struct rp_program *const rp_chapters[];
+	rp_out[], rp_ppu[], rp_around[], rp_rk3576[];
+
+/* Statements of one part. Another chip than @soc would take the registers of their programs for others. */
+struct rp_chapter {
+	const char *name;
+	uint32_t soc;		/* 0 = there are no programs */
+	const struct rp_program *programs;
+};
+
+/* Up to one without a name. */
+extern const struct rp_chapter rp_chapters[];
 
 struct trial {
 	struct rp_npu *npu;

@@ -185,8 +185,6 @@ int rp_machine_open(struct rp_machine *m, const char *node)
 	memset(m, 0, sizeof(*m));
 	m->version.size = sizeof(m->version);
 	ret = npu_open(node, &m->dev);
-	if (!ret && npu_soc(m->dev) != 3588)
-		ret = -EOPNOTSUPP;
 	if (!ret)
 		ret = npu_version(m->dev, &m->version);
 	if (!ret)

@@ -64,8 +64,8 @@ static bool as_modelled(const struct rp_program *p)
 
 static const struct rp_program *find_program(const char *id)
 {
-	for (unsigned int i = 0; rp_chapters[i]; i++) {
-		for (const struct rp_program *p = rp_chapters[i]; p->id; p++) {
+	for (const struct rp_chapter *c = rp_chapters; c->name; c++) {
+		for (const struct rp_program *p = c->programs; p->id; p++) {
 			if (!strcmp(p->id, id))
 				return p;
 		}
@@ -102,8 +102,9 @@ int main(int argc, char **argv)
 {
 	verbose = argc > 1 && !strcmp(argv[1], "-v");
 	printf("TAP version 13\n");
-	for (unsigned int i = 0; rp_chapters[i]; i++) {
-		for (const struct rp_program *p = rp_chapters[i]; p->id; p++) {
+	for (const struct rp_chapter *c = rp_chapters; c->name; c++) {
+		options.encoding = c->soc == 3576 ? NPU_ENCODING_RK3576 : NPU_ENCODING_RK3588;
+		for (const struct rp_program *p = c->programs; p->id; p++) {
 			if (p->kind == RP_NEEDS_CORE) {
 				report(true, "%s # SKIP needs a core, not its arithmetic alone", p->id);
 				continue;
