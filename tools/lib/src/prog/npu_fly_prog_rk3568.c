@@ -7,8 +7,6 @@
  * one task per table, which copies an atom; iav saw on a board that of what tasks load the first one alone
  * arrived.
  */
-#include <errno.h>
-
 #include "npu_rk3568.h"
 
 #define DPU_BURST	4
@@ -37,19 +35,6 @@ void npu_prog_emit_rdma68(struct npu_prog *p)
 	EMIT68(p, RDMA_BS_LENGTH);
 	EMIT68(p, RDMA_BN_LENGTH);
 	EMIT68(p, RDMA_EW_SURF_END);
-}
-
-static int check(struct npu_prog *p, const struct npu_ew_task *t, const char *what)
-{
-	const struct npu_chip *chip = npu_prog_chip(p);
-
-	if (npu_prog_error(p))
-		return npu_prog_error(p);
-	if (chip->encoding != NPU_ENCODING_RK3568)
-		return npu_prog_fail(p, -EOPNOTSUPP, "no programs for %s on the %s", what, chip->name);
-	if ((t->a.iova | t->b.iova | t->y.iova) % chip->atom)
-		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of %u", chip->atom);
-	return 0;
 }
 
 /* No operands but the main one. */
@@ -88,8 +73,6 @@ int npu_prog_copy_rk3568(struct npu_prog *p, uint64_t from_iova, uint64_t to_iov
 {
 	struct npu_ew_task t = atom_task(p, from_iova, to_iova);
 
-	if (check(p, &t, "copies of an atom"))
-		return npu_prog_error(p);
 	stage(p, &t);
 	emit(p, NPU_POINTERS68);
 	return finish(p);
@@ -98,12 +81,10 @@ int npu_prog_copy_rk3568(struct npu_prog *p, uint64_t from_iova, uint64_t to_iov
 /* ---- sums ---- */
 
 /* BS makes of the first operand what EW's conversion makes of the second one. */
-int npu_prog_add_bytes(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_sum *how)
+int npu_prog_add_rk3568(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_sum *how)
 {
 	int64_t surface = (int64_t)npu_prog_chip(p)->atom * t->b.pitch;
 
-	if (check(p, t, "sums of bytes"))
-		return npu_prog_error(p);
 	stage(p, t);
 	npu_prog_set_operation(p, t);
 	SET(p, DPU_BS_CFG_BYPASS, 0);
@@ -152,18 +133,14 @@ static int load_table(struct npu_prog *p, const int8_t *map, uint32_t id, uint64
 
 int npu_prog_load_map_rk3568(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
 {
-	struct npu_ew_task t = atom_task(p, from_iova, to_iova);
-
-	if (check(p, &t, "functions of bytes") || load_table(p, map, 0, from_iova, to_iova))
+	if (load_table(p, map, 0, from_iova, to_iova))
 		return npu_prog_error(p);
 	return load_table(p, map, 1, from_iova, to_iova);
 }
 
 /* BN makes a step of the tables of a byte's. */
-int npu_prog_map_bytes(struct npu_prog *p, const struct npu_ew_task *t)
+int npu_prog_map_rk3568(struct npu_prog *p, const struct npu_ew_task *t)
 {
-	if (check(p, t, "functions of bytes"))
-		return npu_prog_error(p);
 	stage(p, t);
 	SET(p, DPU_BN_CFG_BYPASS, 0);
 	SET(p, DPU_BN_CFG_ALU_BYPASS, 0);

@@ -98,16 +98,8 @@ int npu_prog_copy_rk3576(struct npu_prog *p, uint64_t from_iova, uint64_t to_iov
 
 /* ---- products ---- */
 
-static int check(struct npu_prog *p, const struct npu_ew_task *t, uint64_t record)
+static int check(struct npu_prog *p, const struct npu_ew_task *t)
 {
-	const struct npu_chip *chip = npu_prog_chip(p);
-
-	if (npu_prog_error(p))
-		return npu_prog_error(p);
-	if (chip->encoding != NPU_ENCODING_RK3576)
-		return npu_prog_fail(p, -EOPNOTSUPP, "no programs for products of bytes on the %s", chip->name);
-	if ((t->a.iova | t->b.iova | t->y.iova | record) % chip->atom)
-		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of %u", chip->atom);
 	if (!t->rows || !t->cols || t->cols % LANES)
 		return npu_prog_fail(p, -EINVAL, "%u positions of %u channels", t->rows, t->cols);
 	if (t->cols > LANES && (t->a.pitch != t->rows || t->b.pitch != t->rows || t->y.pitch != t->rows))
@@ -125,10 +117,10 @@ void npu_product_record(const struct npu_byte_product *how, uint8_t record[NPU_P
 	memcpy(record + 16, &addend, sizeof(addend));
 }
 
-int npu_prog_mul_bytes(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_product *how,
-		       uint64_t record_iova)
+int npu_prog_mul_rk3576(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_product *how,
+			uint64_t record_iova)
 {
-	if (check(p, t, record_iova))
+	if (check(p, t))
 		return npu_prog_error(p);
 	begin(p, t);
 	SET(p, DPU_BS_CFG_VALUE, BS_ADDS);

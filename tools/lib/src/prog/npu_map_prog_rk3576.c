@@ -11,7 +11,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "npu_rk3568.h"
 #include "npu_rk3576.h"
 
 #define STEPS		NPU_MAP_STEPS
@@ -87,16 +86,9 @@ static int32_t code_of_map(const void *of, int32_t step)
 	return npu_map_code(of, step);
 }
 
-static int load_rk3576(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
+int npu_prog_load_map_rk3576(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
 {
-	return check(p) ? npu_prog_error(p) : load(p, code_of_map, map, from_iova, to_iova);
-}
-
-int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
-{
-	return npu_prog_chip(p)->encoding == NPU_ENCODING_RK3568 ?
-		       npu_prog_load_map_rk3568(p, map, from_iova, to_iova) :
-		       load_rk3576(p, map, from_iova, to_iova);
+	return load(p, code_of_map, map, from_iova, to_iova);
 }
 
 /* ---- programs that use it ---- */

@@ -7,8 +7,7 @@
  * turns, surfaces that lie inside of each other, and write shapes that have nothing but the
  * amount in common with what is read. That these go together is inferred.
  */
-#include "npu_rk3568.h"
-#include "npu_rk3576.h"
+#include "npu_task.h"
 
 #define BURST_16	15
 #define MAIN_PAIR	3
@@ -128,17 +127,13 @@ static void stage(struct npu_prog *p, const struct npu_move_task *t)
 	set_input(p, t);
 }
 
-int npu_prog_copy_atom(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova)
+int npu_prog_move_atom(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova)
 {
 	struct npu_move_task t = {
 		.raw = true,
 		.from = { .iova = from_iova, .width = 1, .height = 1, .surfaces = 1, .line = 1, .surf = 1 },
 	};
 
-	if (npu_prog_chip(p)->encoding == NPU_ENCODING_RK3576)
-		return npu_prog_copy_rk3576(p, from_iova, to_iova);
-	if (npu_prog_chip(p)->encoding == NPU_ENCODING_RK3568)
-		return npu_prog_copy_rk3568(p, from_iova, to_iova);
 	t.to = t.from;
 	t.to.iova = to_iova;
 	return npu_prog_move(p, &t);

@@ -37,8 +37,10 @@ int npu_prog_conv_rk3568(struct npu_prog *p, const struct npu_conv_task *t,
 /* npu_fly_prog_rk3568.c: stage the modes of the DPU and its RDMA; append the registers of the latter */
 void npu_prog_set_modes68(struct npu_prog *p, bool flying, bool depthwise);
 void npu_prog_emit_rdma68(struct npu_prog *p);
-/* One atom. */
+/* Of npu_bytes_prog.c. */
 int npu_prog_copy_rk3568(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
+int npu_prog_add_rk3568(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_sum *how);
+int npu_prog_map_rk3568(struct npu_prog *p, const struct npu_ew_task *t);
 /* Two tasks that load the LUT. */
 int npu_prog_load_map_rk3568(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova);
 

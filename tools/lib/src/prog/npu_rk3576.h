@@ -38,6 +38,9 @@ void npu_prog_open_clamps76(struct npu_prog *p);
 /* npu_map_prog_rk3576.c: stage EW and OUT_CVT, whatever was there before */
 void npu_prog_set_map76(struct npu_prog *p, const int8_t *map);
 
+/* Of npu_bytes_prog.c. */
+int npu_prog_load_map_rk3576(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova);
+
 /* The same for a function of halves; and a task that loads it, and copies an atom. */
 void npu_prog_set_table76(struct npu_prog *p, const struct npu_table *t, uint64_t record_iova);
 int npu_prog_load_table76(struct npu_prog *p, const struct npu_table *t, uint64_t from_iova, uint64_t to_iova);
@@ -45,6 +48,10 @@ int npu_prog_load_table76(struct npu_prog *p, const struct npu_table *t, uint64_
 /* npu_fly_prog_rk3576.c: one atom; stage and begin such a program, whose registers follow */
 int npu_prog_copy_rk3576(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
 void npu_prog_begin_copy76(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
+
+/* Of npu_bytes_prog.c. */
+int npu_prog_mul_rk3576(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_product *how,
+			uint64_t record_iova);
 
 /* npu_pool_prog_rk3576.c */
 int npu_prog_pool_rk3576(struct npu_prog *p, const struct npu_pool_task *t);

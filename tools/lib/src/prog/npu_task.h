@@ -150,7 +150,7 @@ void npu_prog_set_lut(struct npu_prog *p);
 void npu_prog_select_table(struct npu_prog *p, uint32_t id);
 
 /*
- * npu_map_prog_rk3576.c: functions of bytes, @map[x + 128], of an RK3576 or RK3568; others are refused.
+ * npu_bytes_prog.c, npu_map_prog_rk3576.c: functions of bytes, @map[x + 128]; the RK3588's are refused.
  * Tasks that load the LUT copy an atom. Convolutions that follow on an RK3576 look up their sums, in
  * steps of NPU_MAP_STEP; of their requantisation nothing counts.
  */
@@ -163,11 +163,12 @@ int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova,
 int npu_prog_map(struct npu_prog *p, const struct npu_conv_task *t, const int8_t *map);
 
 /*
- * npu_fly_prog_rk3576.c: of an RK3576, whose surfaces follow each other; others are refused. At @record_iova is what
- * npu_product_record() writes.
+ * npu_fly_prog_rk3576.c: what an RK3576 has at @record_iova, which npu_product_record() writes; its surfaces follow
+ * each other.
  */
 #define NPU_PRODUCT_RECORD	64u
 void npu_product_record(const struct npu_byte_product *how, uint8_t record[NPU_PRODUCT_RECORD]);
+/* npu_bytes_prog.c: of an RK3576; others are refused */
 int npu_prog_mul_bytes(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_product *how,
 		       uint64_t record_iova);
 
@@ -179,7 +180,7 @@ void npu_unpack_narrow(void *dst, size_t ld, const void *src, size_t bpe, size_t
 /* npu_requant.c */
 int npu_requant_check(const struct npu_requant *rq);
 
-/* npu_fly_prog_rk3568.c: the DPU of an RK3568 alone; others are refused */
+/* npu_bytes_prog.c: the DPU of an RK3568 alone; others are refused */
 int npu_prog_add_bytes(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_sum *how);
 /* By the LUT, which npu_prog_load_map() loaded. */
 int npu_prog_map_bytes(struct npu_prog *p, const struct npu_ew_task *t);
@@ -231,7 +232,9 @@ struct npu_move_task {
 };
 
 int npu_prog_move(struct npu_prog *p, const struct npu_move_task *t);
-/* 16 bytes, or 8 on an RK3568; on any chip. */
+/* An atom of an RK3588. */
+int npu_prog_move_atom(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
+/* npu_bytes_prog.c: 16 bytes, or 8 on an RK3568; on any chip */
 int npu_prog_copy_atom(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
 
 /* The largest of @cols halves of each position, one behind the other at @out_iova. */
