@@ -529,9 +529,12 @@ static void test_weights(struct npu_dev *dev)
 static const struct bytes_chip {
 	uint32_t soc;
 	const char *name;
-	bool granules, halves;
+	bool granules, halves, pairs;
 	uint32_t cores;
-} bytes_chips[] = { { 3576, "RK3576", true, true, 2 }, { 3568, "RK3568", false, false, 1 } }, *chip;
+} bytes_chips[] = {
+	{ 3576, "RK3576", true, true, true, 2 }, { 3568, "RK3568", false, false, false, 1 },
+	{ 3562, "RK3562", false, false, true, 1 },
+}, *chip;
 
 /* Beside those of the RK3588 that they have programs for. */
 static const struct conv_case bytes_cases[] = {
@@ -764,10 +767,10 @@ static void test_bytes(struct npu_dev *dev)
 	for (size_t i = 0; i < ARRAY_SIZE(word_cases); i++)
 		refused_case(dev, &word_cases[i]);
 	tap_ok(sim_core_masks == (1u << chip->cores) - 1, "on the cores that programs are made for");
-	if (chip->granules) {
+	if (chip->granules)
 		test_odd_lines(dev);
+	if (chip->pairs)
 		test_largest_weight(dev);
-	}
 	if (chip->halves)
 		test_any_halves(dev);
 	test_any_bytes(dev);

@@ -152,6 +152,7 @@ int main(void)
 		check_step(k[i]);
 	check_bytes(3576);
 	check_bytes(3568);
+	check_bytes(3562);
 	check_int4();
 	return tap_done();
 }

@@ -13,6 +13,8 @@ enum {
 #include "npu/rk3576_regs.h"
 #define NPU_SIZE(name, value)	RK3568_##name = (value),
 #include "npu/rk3568_regs.h"
+#define NPU_SIZE(name, value)	RK3562_##name = (value),
+#include "npu/rk3562_regs.h"
 };
 
 /*
@@ -45,7 +47,7 @@ static const struct npu_chip rk3576 = {
 	.rows = 1020, .kernels = 2944, .kernel_bytes = 144 * 1024 / 32, .weight_bytes = 6 << 20,
 	.depthwise_cols = 32, .depthwise_weight = 2, .depthwise_bytes = 144 * 1024,
 	.int4_halves = true, .adds_bytes = true, .multiplies_bytes = true, .convolves_tables = true,
-	.operand_bytes = 8, .zero_bytes = 64,
+	.operand_bytes = 8, .zero_bytes = 64, .operand_channels = 8,
 };
 
 /*
@@ -65,7 +67,25 @@ static const struct npu_chip rk3568 = {
 	.operand_bytes = sizeof(int32_t),
 };
 
-static const struct npu_chip * const chips[] = { &npu_rk3588, &rk3576, &rk3568 };
+/*
+ * No board is known to have been asked for its version, or to have told of limits. In some 2050 stored programs of
+ * Rockchip's compilers there are up to 1280 kernels, and up to 125440 bytes of depthwise weights. Weights have one
+ * bank to six, two or three where they do not fit at once.
+ */
+static const struct npu_chip rk3562 = {
+	.soc = 3562, .hw_version = 0x54524549, .name = "RK3562", .encoding = NPU_ENCODING_RK3562,
+	.core_mask = 1,
+	.fetch = 2, .atom = 16, .kernel_group = 16, .depthwise_group = RK3562_DEPTHWISE_CHANNELS, .int4_group = 64,
+	.banks = RK3562_CBUF_BANKS, .bank_bytes = RK3562_CBUF_BANK_GRANULES * RK3562_CBUF_GRANULE_BYTES,
+	.weight_banks = 2, .few_weight_banks = 1,
+	.rows = 1020, .kernels = 1280, .kernel_bytes = 6 * RK3562_CBUF_BANK_GRANULES * RK3562_CBUF_GRANULE_BYTES / 16,
+	.weight_bytes = UINT64_MAX,
+	.depthwise_cols = 32, .depthwise_weight = 2,
+	.depthwise_bytes = 4 * RK3562_CBUF_BANK_GRANULES * RK3562_CBUF_GRANULE_BYTES,
+	.operand_bytes = 8, .operand_channels = RK3562_PACKED_CHANNELS, .factor_bits = 14,
+};
+
+static const struct npu_chip * const chips[] = { &npu_rk3588, &rk3576, &rk3568, &rk3562 };
 
 const struct npu_chip *npu_chip_of_soc(uint64_t soc)
 {
@@ -75,13 +95,8 @@ const struct npu_chip *npu_chip_of_soc(uint64_t soc)
 	return NULL;
 }
 
-/* Of an RK3562; no board is known to have been asked. */
-#define OTHER_VERSION	0x54524549
-
 const struct npu_chip *npu_chip_of_version(uint32_t hw_version)
 {
-	if (hw_version == OTHER_VERSION)
-		return NULL;
 	/* An RK3588 has several. */
 	for (size_t i = 0; i < ARRAY_SIZE(chips); i++)
 		if (chips[i] != &npu_rk3588 && chips[i]->hw_version == hw_version)

@@ -18,6 +18,7 @@ enum npu_encoding {
 	NPU_ENCODING_RK3588,
 	NPU_ENCODING_RK3576,
 	NPU_ENCODING_RK3568,
+	NPU_ENCODING_RK3562,
 	NPU_ENCODINGS
 };
 
@@ -58,6 +59,8 @@ struct npu_chip {
 
 	/* What int8 layers have for each channel, and zeros before it that programs read. */
 	uint32_t operand_bytes, zero_bytes;
+	/* If that is more than a word: it lies together for so many channels, with factors that are shifted back. */
+	uint32_t operand_channels, factor_bits;
 };
 
 /* What REGISTER_AMOUNTS has for so many commands. */

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "npu_rk3562.h"
 #include "npu_rk3568.h"
 #include "npu_rk3576.h"
 #include "npu_task.h"
@@ -205,11 +206,17 @@ static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
 	return 0;
 }
 
+/* Some chips add two bytes for a depthwise weight. */
+static uint64_t stored_bytes(const struct npu_chip *chip, const struct npu_conv_task *t)
+{
+	return (uint64_t)kernel_bytes(t) * (t->depthwise && t->in == NPU_PREC_INT8 ? chip->depthwise_weight : 1);
+}
+
 static int check_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	const struct npu_chip *chip = npu_prog_chip(p);
 	uint32_t most = t->depthwise ? chip->depthwise_bytes : chip->kernel_bytes;
-	uint64_t data, weight, per_kernel = kernel_bytes(t);
+	uint64_t data, weight, per_kernel = stored_bytes(chip, t);
 
 	if (t->in_h > MAX_IN_H)
 		return npu_prog_fail(p, -ERANGE, "in_h: %u exceeds the limit %u",
@@ -233,6 +240,13 @@ int npu_prog_check_conv(struct npu_prog *p, const struct npu_conv_task *t)
 	if (check_types(p, t) || check_channels(p, t) || check_shape(p, t) || check_cbuf(p, t))
 		return npu_prog_error(p);
 	return 0;
+}
+
+int64_t npu_pad_after(uint32_t in, uint32_t out, uint32_t kernel, uint32_t stride, uint32_t before)
+{
+	int64_t end = (int64_t)(out - 1) * stride + kernel - before;
+
+	return end > in ? end - in : 0;
 }
 
 /* Odd channels of a depthwise convolution take the second byte (gregordinary). */
@@ -459,6 +473,7 @@ static int (*const conv_of[NPU_ENCODINGS])(struct npu_prog *p, const struct npu_
 	[NPU_ENCODING_RK3588] = conv_rk3588,
 	[NPU_ENCODING_RK3576] = npu_prog_conv_rk3576,
 	[NPU_ENCODING_RK3568] = npu_prog_conv_rk3568,
+	[NPU_ENCODING_RK3562] = npu_prog_conv_rk3562,
 };
 
 int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,

@@ -203,7 +203,7 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t, const 
 	return 0;
 }
 
-/* Padding below and to the right is what windows reach, see pad_after(). */
+/* Padding below and to the right is what windows reach, see npu_pad_after(). */
 static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	uint64_t plane = (uint64_t)t->in_w * t->in_h;
@@ -288,14 +288,6 @@ static int check_features(struct npu_prog *p, const struct npu_conv_task *t)
 
 /* ---- registers ---- */
 
-/* What windows reach behind the last position. */
-static int64_t pad_after(uint32_t in, uint32_t out, uint32_t kernel, uint32_t stride, uint32_t before)
-{
-	int64_t end = (int64_t)(out - 1) * stride + kernel - before;
-
-	return end > in ? end - in : 0;
-}
-
 static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	SET(p, CNA_CONV_CON2_GRAINS, GRAINS);
@@ -308,8 +300,8 @@ static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, CNA_DATA_SIZE3_OUT_ATOMICS, (int64_t)t->out_w * t->out_h);
 	SET(p, CNA_PAD_CON0_TOP, t->pad_top);
 	SET(p, CNA_PAD_CON0_LEFT, t->pad_left);
-	SET(p, CNA_PAD_CON0_BOTTOM, pad_after(t->in_h, t->out_h, t->kh, t->stride_y, t->pad_top));
-	SET(p, CNA_PAD_CON0_RIGHT, pad_after(t->in_w, t->out_w, t->kw, t->stride_x, t->pad_left));
+	SET(p, CNA_PAD_CON0_BOTTOM, npu_pad_after(t->in_h, t->out_h, t->kh, t->stride_y, t->pad_top));
+	SET(p, CNA_PAD_CON0_RIGHT, npu_pad_after(t->in_w, t->out_w, t->kw, t->stride_x, t->pad_left));
 	SET(p, CNA_PAD_CON1_VALUE, (uint32_t)t->pad_value);
 	SET(p, CNA_CONV_CON1_CONV_MODE, t->depthwise ? NPU_CODE76_MODE_DEPTHWISE : NPU_CODE76_MODE_DIRECT);
 	SET(p, CNA_CONV_CON1_IN_PRECISION, features(t));

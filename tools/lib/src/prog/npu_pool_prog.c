@@ -171,5 +171,7 @@ int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t)
 {
 	if (npu_prog_error(p))
 		return npu_prog_error(p);
+	if (!pool_of[npu_prog_chip(p)->encoding])
+		return npu_prog_begin(p, "pooling");
 	return pool_of[npu_prog_chip(p)->encoding](p, t);
 }

@@ -6,11 +6,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "npu_rk3562.h"
 #include "npu_rk3568.h"
 #include "npu_rk3576.h"
 #include "npu_task.h"
@@ -70,15 +72,39 @@ static const struct field fields_rk3568[NPU_F68_COUNT] = {
 #include "npu/rk3568_regs.h"
 };
 
-/* The registers of an encoding. */
+/* The RK3568's, whose pooling it has, then its own. */
+static const struct reg regs_rk3562[NPU_R62_COUNT] = {
+#define NPU_REG(b, r, off)	{ #b "." #r, NPU_TGT_##b, off },
+#include "npu/rk3588_regs.h"
+#define NPU_REG(b, r, off)	{ #b "." #r, NPU_TGT_##b, off },
+#include "npu/rk3568_regs.h"
+#define NPU_REG(b, r, off)	{ #b "." #r, NPU_TGT_##b, off },
+#include "npu/rk3562_regs.h"
+};
+
+static const struct field fields_rk3562[NPU_F62_COUNT] = {
+#define NPU_FIELD(b, r, f, lsb, w, k)	\
+	{ #b "." #r "." #f, NPU_OFF_##b##_##r, lsb, w, NPU_FK_##k },
+#include "npu/rk3588_regs.h"
+#define NPU_FIELD(b, r, f, lsb, w, k)	\
+	{ #b "." #r "." #f, NPU_OFF68_##b##_##r, lsb, w, NPU_FK_##k },
+#include "npu/rk3568_regs.h"
+#define NPU_FIELD(b, r, f, lsb, w, k)	\
+	{ #b "." #r "." #f, NPU_OFF62_##b##_##r, lsb, w, NPU_FK_##k },
+#include "npu/rk3562_regs.h"
+};
+
+/* The registers of an encoding; those from @own_reg and @own_field on lie in an image of their own. */
 static const struct {
 	const struct reg *reg;
 	const struct field *field;
-	unsigned int regs, fields;
+	unsigned int regs, fields, own_reg, own_field;
 } sets[NPU_ENCODINGS] = {
-	[NPU_ENCODING_RK3588] = { regs_rk3588, fields_rk3588, NPU_R_COUNT, NPU_F_COUNT },
-	[NPU_ENCODING_RK3576] = { regs_rk3576, fields_rk3576, NPU_R76_COUNT, NPU_F76_COUNT },
-	[NPU_ENCODING_RK3568] = { regs_rk3568, fields_rk3568, NPU_R68_COUNT, NPU_F68_COUNT },
+	[NPU_ENCODING_RK3588] = { regs_rk3588, fields_rk3588, NPU_R_COUNT, NPU_F_COUNT, UINT_MAX, UINT_MAX },
+	[NPU_ENCODING_RK3576] = { regs_rk3576, fields_rk3576, NPU_R76_COUNT, NPU_F76_COUNT, UINT_MAX, UINT_MAX },
+	[NPU_ENCODING_RK3568] = { regs_rk3568, fields_rk3568, NPU_R68_COUNT, NPU_F68_COUNT, UINT_MAX, UINT_MAX },
+	[NPU_ENCODING_RK3562] = { regs_rk3562, fields_rk3562, NPU_R62_COUNT, NPU_F62_COUNT, NPU_R62_FIRST + 1,
+				  NPU_F62_FIRST + 1 },
 };
 
 /* Types are written to fields as they are. */
@@ -107,7 +133,7 @@ struct npu_prog {
 	size_t ntasks;
 	size_t first;		/* first entry of the open task */
 	bool open;
-	uint32_t image[IMAGE_WORDS];
+	uint32_t image[2][IMAGE_WORDS];
 	int err;
 	char msg[160];
 };
@@ -182,10 +208,22 @@ int npu_prog_begin(struct npu_prog *p, const char *what)
 	return p->err;
 }
 
-/* What the register at @off holds; several rows of a table may be of one. */
-static uint32_t *image_at(struct npu_prog *p, uint16_t off)
+static uint32_t word_of(uint16_t off)
 {
-	return &p->image[(off >> 12) * BLOCK_WORDS + off % 4096 / 4];
+	return (off >> 12) * BLOCK_WORDS + off % 4096 / 4;
+}
+
+/* What a register holds; several rows of a table may be of one. */
+static uint32_t *image_of(struct npu_prog *p, enum npu_reg_id r)
+{
+	return &p->image[(unsigned int)r >= sets[p->chip->encoding].own_reg][word_of(sets[p->chip->encoding].reg[r].off)];
+}
+
+static uint32_t *image_of_field(struct npu_prog *p, enum npu_field_id id)
+{
+	bool own = (unsigned int)id >= sets[p->chip->encoding].own_field;
+
+	return &p->image[own][word_of(sets[p->chip->encoding].field[id].reg)];
 }
 
 /* Strides are in bytes, without the bits that are 0 because surfaces consist of atoms. */
@@ -235,7 +273,7 @@ int npu_prog_field(struct npu_prog *p, enum npu_field_id id, int64_t value)
 		return npu_prog_fail(p, -ERANGE, "%s: %" PRId64 " is not a multiple of %u",
 			    f->name, value, stride_unit(p));
 
-	image = image_at(p, f->reg);
+	image = image_of_field(p, id);
 	mask = (uint32_t)((UINT64_C(1) << f->width) - 1) << f->lsb;
 	if (f->kind == NPU_FK_A16)
 		mask = ~(stride_unit(p) - 1);
@@ -243,6 +281,19 @@ int npu_prog_field(struct npu_prog *p, enum npu_field_id id, int64_t value)
 		raw = (int64_t)((uint64_t)(f->kind == NPU_FK_M1 ? value - 1 : value) << f->lsb);
 	*image = (*image & ~mask) | ((uint32_t)raw & mask);
 	return 0;
+}
+
+int64_t npu_prog_value(struct npu_prog *p, enum npu_field_id id)
+{
+	const struct field *f = &sets[p->chip->encoding].field[id];
+	uint32_t mask = (uint32_t)((UINT64_C(1) << f->width) - 1), raw = *image_of_field(p, id);
+
+	if (f->kind == NPU_FK_A16)
+		return raw & ~(stride_unit(p) - 1);
+	raw = raw >> f->lsb & mask;
+	if (f->kind == NPU_FK_S && raw >> (f->width - 1))
+		return (int64_t)raw - (INT64_C(1) << f->width);
+	return f->kind == NPU_FK_M1 ? (int64_t)raw + 1 : raw;
 }
 
 static int reserve(struct npu_prog *p, size_t more)
@@ -294,12 +345,12 @@ int npu_prog_emit(struct npu_prog *p, enum npu_reg_id r)
 		return p->err;
 	if ((unsigned int)r >= sets[p->chip->encoding].regs || !reg[r].target)
 		return npu_prog_fail(p, -EINVAL, "register %d is not one of programs", (int)r);
-	return npu_prog_raw(p, reg[r].target, reg[r].off, *image_at(p, reg[r].off));
+	return npu_prog_raw(p, reg[r].target, reg[r].off, *image_of(p, r));
 }
 
 void npu_prog_clear_register(struct npu_prog *p, enum npu_reg_id r)
 {
-	*image_at(p, sets[p->chip->encoding].reg[r].off) = 0;
+	*image_of(p, r) = 0;
 }
 
 void npu_prog_clear_image(struct npu_prog *p)

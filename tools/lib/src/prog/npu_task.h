@@ -37,6 +37,8 @@ int npu_prog_fail(struct npu_prog *p, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void npu_prog_clear_image(struct npu_prog *p);
 void npu_prog_clear_register(struct npu_prog *p, enum npu_reg_id r);
+/* What a field of programs was set to, in its unit. */
+int64_t npu_prog_value(struct npu_prog *p, enum npu_field_id id);
 /* Its programs are @chip's, and those of its core @core where they differ; npu_prog_new() makes those of an RK3588. */
 struct npu_prog *npu_prog_new_for(const struct npu_chip *chip, uint32_t core);
 uint32_t npu_prog_core(const struct npu_prog *p);
@@ -63,6 +65,8 @@ uint32_t npu_task_kernels(const struct npu_chip *chip, uint64_t kernel_bytes);
 void npu_prog_stage_conv(struct npu_prog *p, const struct npu_conv_task *t);
 /* Append the CNA's registers up to the weights' address. */
 void npu_prog_emit_cna(struct npu_prog *p);
+/* What windows reach behind the last position. */
+int64_t npu_pad_after(uint32_t in, uint32_t out, uint32_t kernel, uint32_t stride, uint32_t before);
 /* What is wrong with a task that depends on no encoding. */
 int npu_prog_check_conv(struct npu_prog *p, const struct npu_conv_task *t);
 

@@ -107,6 +107,8 @@ uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t 
 
 /* npu_operands.c: what layers add to the sums of each channel, and how they scale them */
 
+/* Channels that operands are fetched for at a time (inferred from Mesa's and MTX's programs). */
+#define NPU_OPERANDS_UNIT	32u
 /* Bytes of @n channels. */
 uint64_t npu_operands_bytes(const struct npu_weights *w, uint64_t n);
 /* To where @w has them: @bias is one word per channel, or NULL. */

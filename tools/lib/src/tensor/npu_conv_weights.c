@@ -163,7 +163,7 @@ static int alloc_and_fill(struct npu_weights *w, const struct npu_conv_weights_d
 	bytes = taps * npu_weight_bytes(w) * w->kp * (d->depthwise ? 1 : np);
 	w->bias_offset = round_up(bytes + chip->zero_bytes, BIAS_ALIGN);
 	if (w->has_bias)
-		bytes = w->bias_offset + npu_operands_bytes(w, np);
+		bytes = w->bias_offset + npu_operands_bytes(w, round_up(np, NPU_OPERANDS_UNIT));
 	if (bytes > NPU_MEM_MAX)
 		return -E2BIG;
 	ret = npu_mem_new_weights(w->dev, (size_t)bytes, &w->mem);

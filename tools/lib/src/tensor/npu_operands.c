@@ -2,7 +2,8 @@
 /*
  * Operands of the DPU's first stage, one set per output channel behind the weights. An RK3588
  * adds a word. An RK3576 computes (sum + word + halfword * sum of inputs) * factor of bytes, whose
- * operands lie by groups of eight channels, and reads a word with shifts beside them. Depthwise
+ * operands lie by groups of eight channels, and reads a word with shifts beside them; an RK3562 has groups of
+ * four, and shifts in its programs. Depthwise
  * layers have no halfword: there the weights are without their zero point. Where results are
  * the sums themselves, programs read the operands as well, and nothing uses them. Of halves they are a word
  * there, too, which programs always add.
@@ -11,10 +12,6 @@
 
 #include "npu_compute.h"
 
-#define GROUP		8u
-/* Programs have whole groups of channels. */
-#define CHANNELS	32u
-#define HALFWORDS	32u
 #define HALFWORD	2u
 
 /* Of floats it is one word everywhere. */
@@ -38,13 +35,15 @@ bool npu_operands_always(const struct npu_weights *w)
 /* Host and NPU are little endian. */
 static void write_set(const struct npu_weights *w, uint8_t *group, uint32_t lane, int32_t word)
 {
-	uint8_t *factors = group + npu_operands_bytes(w, GROUP) - GROUP * HALFWORD;
-	int16_t one = 1, zero_point = (int16_t)-w->weight_zp;
+	const struct npu_chip *chip = npu_dev_chip(w->dev);
+	uint32_t channels = chip->operand_channels;
+	uint8_t *factors = group + npu_operands_bytes(w, channels) - channels * HALFWORD;
+	int16_t one = (int16_t)(1 << chip->factor_bits), zero_point = (int16_t)-w->weight_zp;
 
 	memcpy(group + sizeof(word) * lane, &word, sizeof(word));
 	memcpy(factors + HALFWORD * lane, &one, HALFWORD);
 	if (!w->depthwise)
-		memcpy(group + HALFWORDS + HALFWORD * lane, &zero_point, HALFWORD);
+		memcpy(group + sizeof(word) * channels + HALFWORD * lane, &zero_point, HALFWORD);
 }
 
 void npu_operands_write(const struct npu_weights *w, const int32_t *bias)
@@ -60,9 +59,10 @@ void npu_operands_write(const struct npu_weights *w, const int32_t *bias)
 			memset(to, 0, w->n * sizeof(*bias));
 		return;
 	}
-	memset(to, 0, npu_operands_bytes(w, round_up(w->n, CHANNELS)));
+	memset(to, 0, npu_operands_bytes(w, round_up(w->n, NPU_OPERANDS_UNIT)));
 	for (uint32_t n = 0; n < w->n; n++)
-		write_set(w, to + npu_operands_bytes(w, n / GROUP * GROUP), n % GROUP, bias ? bias[n] : 0);
+		write_set(w, to + npu_operands_bytes(w, n - n % chip->operand_channels), n % chip->operand_channels,
+			  bias ? bias[n] : 0);
 }
 
 void npu_operands_set(const struct npu_weights *w, uint32_t n, struct npu_conv_task *t)

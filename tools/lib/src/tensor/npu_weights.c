@@ -11,8 +11,6 @@
 
 /* A page of its own: the fetch of a bias in one never crosses into the next. */
 #define BIAS_ALIGN	4096u
-/* Channels that a bias is fetched for at a time (inferred from Mesa's and MTX's programs). */
-#define BIAS_UNIT	32u
 
 static int check_desc(const struct npu_dev *dev, const struct npu_weights_desc *d)
 {
@@ -72,7 +70,7 @@ static int alloc_and_pack(struct npu_weights *w, int space, const struct npu_wei
 
 	w->bias_offset = round_up(bytes + npu_dev_chip(w->dev)->zero_bytes, BIAS_ALIGN);
 	if (operands)
-		bytes = w->bias_offset + npu_operands_bytes(w, round_up(d->n, BIAS_UNIT));
+		bytes = w->bias_offset + npu_operands_bytes(w, round_up(d->n, NPU_OPERANDS_UNIT));
 	if (bytes > NPU_MEM_MAX)
 		return -E2BIG;
 	ret = space == NPU_ANY_SPACE ? npu_mem_new_weights(w->dev, (size_t)bytes, &w->mem) :
