@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Element-wise operations of bytes on an RK3576 and an RK3568 against integers, which they equal, and what is
- * refused.
+ * Element-wise operations of bytes on an RK3576, an RK3568 and an RK3562 against integers, which they equal, and
+ * what is refused.
  */
 #include "nn.h"
 
@@ -10,18 +10,20 @@
 /* What no element of a result is known to be. */
 #define UNTOUCHED	85
 
-/* An RK3568 has tasks of the DPU alone: of any rows and columns, and two that load tables. */
+/* Two have tasks of the DPU alone: of any rows and so many columns, and so many that load tables. */
 static const struct bytes_chip {
 	uint32_t soc, cores;
-	bool flies;
-} bytes_chips[] = { { 3576, 2, false }, { 3568, 1, true } }, *chip;
+	bool flies, multiplies;
+	uint32_t fly_cols, loads;
+} bytes_chips[] = {
+	{ 3576, 2, false, true, 0, 0 }, { 3568, 1, true, false, 1024, 2 }, { 3562, 1, true, true, 1280, 1 },
+}, *chip;
 
 #define FLY_ROWS	1020
-#define FLY_COLS	1024
 
 static uint32_t tasks_of(uint32_t rows, uint32_t cols, uint32_t convolutions)
 {
-	return chip->flies ? (uint32_t)(div_up(rows, FLY_ROWS) * div_up(cols, FLY_COLS)) : convolutions;
+	return chip->flies ? (uint32_t)(div_up(rows, FLY_ROWS) * div_up(cols, chip->fly_cols)) : convolutions;
 }
 
 static int8_t any_byte(void)
@@ -325,7 +327,7 @@ static void test_products(struct npu_dev *dev)
 		const struct product_case *c = &products[i];
 		unsigned int bad = product_wrong(dev, c, i % 3 == 2, &ret, &tasks);
 
-		tap_ok(!ret && !bad && tasks == c->tasks, "product, %s: error %d, %u wrong, %u tasks", c->name, ret, bad,
+		tap_ok(!ret && !bad && tasks == tasks_of(c->rows, c->cols, c->tasks), "product, %s: error %d, %u wrong, %u tasks", c->name, ret, bad,
 		       tasks);
 	}
 	for (int i = 0; i < ANY; i++) {
@@ -444,7 +446,7 @@ static void map_case(struct npu_dev *dev, const struct map_case *c)
 	int ret;
 	unsigned int bad = map_wrong(dev, c, &ret, &tasks);
 
-	tap_ok(!ret && !bad && tasks == (chip->flies ? 2 : 0) + tasks_of(c->rows, c->cols, c->tasks),
+	tap_ok(!ret && !bad && tasks == chip->loads + tasks_of(c->rows, c->cols, c->tasks),
 	       "function, %s: error %d, %u wrong, %u tasks", c->name, ret, bad, tasks);
 }
 
@@ -548,7 +550,7 @@ static void test_operations(struct npu_dev *dev)
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		map_case(dev, &maps[i]);
 	test_any_map(dev);
-	if (!chip->flies)
+	if (chip->multiplies)
 		test_products(dev);
 	tap_ok(sim_core_masks == nn_core_mask, "on the core that programs are made for: 0x%x", sim_core_masks);
 }
@@ -569,7 +571,7 @@ int main(void)
 			test_operations(dev);
 		test_refused_sums(dev);
 		test_refused_maps(dev);
-		if (!chip->flies)
+		if (chip->multiplies)
 			test_refused_products(dev);
 		if (chip->flies)
 			test_rows(dev);

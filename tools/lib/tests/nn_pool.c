@@ -260,11 +260,11 @@ static void refusal(struct npu_dev *dev, const struct refusal *r)
 
 /* ---- chips that have programs of bytes ---- */
 
-/* An RK3568 pools parts of lines, and has a copy before and behind the tasks of a chain. */
+/* Two pool parts of lines, and have a copy before and behind the tasks of a chain. */
 static const struct bytes_chip {
 	uint32_t soc, cores, copies;
 	bool parts;
-} bytes_chips[] = { { 3576, 2, 0, false }, { 3568, 1, 2, true } }, *chip;
+} bytes_chips[] = { { 3576, 2, 0, false }, { 3562, 1, 2, true }, { 3568, 1, 2, true } }, *chip;
 
 /* Beside those of the RK3588 that they have programs for. */
 static const struct pool_case bytes_cases[] = {

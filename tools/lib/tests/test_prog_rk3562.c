@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Unit tests of programs for the RK3562: the words that Rockchip's compilers write, and what there are no programs
- * for. What programs compute is in nn_conv.
+ * for. What programs compute is in nn_conv, nn_pool and nn_bytes.
  */
 #include "words.h"
 
@@ -198,6 +198,135 @@ static void test_refused(void)
 	refuse(-E2BIG, "7 feature and 3 weight banks exceed the limit 8", "features beside large kernels");
 }
 
+/* ---- pooling ---- */
+
+/* The right half of 5 x 5 over 20 x 20 of 128 channels, of lpd-yolov8n, and an average. */
+static const struct npu_pool_task pool = {
+	.pool = NPU_POOL_MAX, .type = NPU_PREC_INT8, .in_w = 12, .in_h = 20, .in_line = 20, .in_pitch = 400,
+	.out_w = 10, .out_h = 20, .out_line = 20, .out_pitch = 400, .channels = 128, .kw = 5, .kh = 5,
+	.stride_x = 1, .stride_y = 1, .right = 2, .top = 2, .bottom = 2, .pad_value = (uint32_t)-128 & 0x7ffff,
+	.in_iova = 0x10080, .out_iova = 0x200a0,
+};
+
+static const struct word pool_words[] = {
+	{ 0x6004, 0xe }, { 0x600c, 0xb }, { 0x6010, 0x13 }, { 0x6014, 0x7f }, { 0x6018, 9 }, { 0x601c, 0x13 },
+	{ 0x6020, 0x7f }, { 0x6024, 0xa0011 }, { 0x6034, 0x404 }, { 0x6038, 0 }, { 0x603c, 0 }, { 0x6040, 0x2220 },
+	{ 0x6044, 0x7ff80 }, { 0x6048, 0x7ff00 }, { 0x604c, 0x7fe80 }, { 0x6050, 0x7fe00 }, { 0x6054, 0 },
+	{ 0x6058, 0 }, { 0x605c, 0 }, { 0x6060, 0 }, { 0x6064, 0 }, { 0x6068, 0 }, { 0x606c, 0 }, { 0x6070, 0x200a0 },
+	{ 0x607c, 0x1900 }, { 0x6084, 0x1900 }, { 0x60dc, 3 }, { 0x7004, 0xe }, { 0x700c, 0xb }, { 0x7010, 0x13 },
+	{ 0x7014, 0x7f }, { 0x701c, 0x10080 }, { 0x7024, 0x140 }, { 0x7028, 0x1900 }, { 0x7030, 0x40 },
+};
+
+static void test_pool(void)
+{
+	struct npu_pool_task t = pool;
+	uint32_t x = 0, y = 0;
+	unsigned int bad;
+
+	tap_ok(!make_pool(&t), "a program: %s", npu_prog_message(prog));
+	bad = wrong_words(pool_words, ARRAY_SIZE(pool_words));
+	tap_ok(!bad && other_writes(pool_words, ARRAY_SIZE(pool_words)) == 2 && has_tail() && started() == 0x60,
+	       "the words of pooling: %u wrong, 0x%x started", bad, started());
+	t.pool = NPU_POOL_AVERAGE;
+	tap_ok(!make_pool(&t) && writes(0x6038, &x) == 1 && writes(0x603c, &y) == 1 && x == 0x3333 && y == 0x3333 &&
+	       writes(0x6024, &x) == 1 && x == 0xa0010, "of averages: 0x%x, 0x%x", x, y);
+	t.type = NPU_PREC_FP16;
+	refuses_pool(&t, "pooling of FP16 on the RK3562");
+	t = pool;
+	t.pool = NPU_POOL_MIN;
+	refuses_pool(&t, "minima of INT8 on the RK3562");
+}
+
+/* ---- the DPU alone ---- */
+
+static const struct npu_ew_task fly = {
+	.type = NPU_PREC_INT8, .rows = 225, .cols = 24, .a = { 0x10000, 228 }, .b = { 0x20000, 300 },
+	.y = { 0x30010, 256 },
+};
+
+/* Of all tasks here, with what each has of its own. */
+static const struct word fly_words[] = {
+	{ 0x400c, 0x1e5 }, { 0x4010, 0 }, { 0x4018, 0x30010 }, { 0x401c, 256 }, { 0x4020, 224 }, { 0x4024, 0 },
+	{ 0x402c, 31 }, { 0x4030, 0x1f0003 }, { 0x4034, 224 }, { 0x4054, 0 }, { 0x40b8, 256 }, { 0x40c0, 0x4440002 },
+	{ 0x500c, 224 }, { 0x5010, 0 }, { 0x5014, 31 }, { 0x5018, 0x10000 }, { 0x501c, 0 }, { 0x5020, 0 },
+	{ 0x5044, 0x7809 }, { 0x504c, 3 }, NOTHING,
+};
+
+static const struct word sum_words[] = {
+	{ 0x4004, 0xe }, { 0x5004, 0xe }, CLAMPS(LEAST), { 0x4038, 0x100012 }, { 0x4040, 7 }, { 0x4044, 100 << 16 },
+	{ 0x4050, 0 }, { 0x4060, 0x13 }, { 0x4064, 0 }, { 0x4068, 0 }, { 0x407c, 0x8002c0c0 }, { 0x4080, 0xffe2 },
+	{ 0x4084, 0xff9b }, { 0x40ac, 9 }, { 0x40b0, 0x10000 | 21000 }, { 0x40b4, 21 }, { 0x4108, 0 }, { 0x410c, 0 },
+	{ 0x4110, 0 }, { 0x411c, 0 }, { 0x5034, 0x40000004 }, { 0x5038, 0x20000 }, { 0x5040, 300 }, { 0x506c, 75 },
+};
+
+static const struct word product_words[] = {
+	{ 0x4004, 0xe }, { 0x5004, 0xe }, CLAMPS(LEAST), { 0x4038, 0x100012 }, { 0x4040, 0x80 }, { 0x4044, 0 },
+	{ 0x4050, 2 }, { 0x4060, 0x13 }, { 0x4064, 0 }, { 0x4068, 0 }, { 0x407c, 0x81004094 }, { 0x4080, 0x80 },
+	{ 0x4084, 1 }, { 0x40ac, 0xffffff80 }, { 0x40b0, 0x14040 }, { 0x40b4, 0x16 }, { 0x4108, 0 }, { 0x410c, 0 },
+	{ 0x4110, 0 }, { 0x411c, 0 }, { 0x5034, 0x40000004 }, { 0x5038, 0x20000 }, { 0x5040, 300 }, { 0x506c, 75 },
+};
+
+static const struct word map_words[] = {
+	{ 0x4004, 0x30 }, { 0x5004, 0x30 }, CLAMPS(LEAST), { 0x4038, 0x53 }, { 0x4040, 0 }, { 0x4044, 0 },
+	{ 0x4050, 2 }, { 0x4060, 0x20000 }, { 0x4064, 0 }, { 0x4068, 32 << 16 }, { 0x407c, 0x1004140 }, { 0x4080, 0 },
+	{ 0x4084, 1 }, { 0x40ac, (uint32_t)-129 }, { 0x40b0, 0x10001 }, { 0x40b4, 0 }, { 0x4108, 0x160 },
+	{ 0x410c, 0x50500 }, { 0x4110, 0xffffc000 }, { 0x411c, 0x4000 }, { 0x5034, 1 }, { 0x5038, 0 }, { 0x5040, 0 },
+	{ 0x506c, 0 },
+};
+
+/* All are there, and no more. */
+static void test_flying(int ret, const struct word *rest, size_t n, const char *what)
+{
+	unsigned int bad = ret ? 1 : wrong_words(fly_words, ARRAY_SIZE(fly_words)) + wrong_words(rest, n);
+	unsigned int others = other_writes(fly_words, ARRAY_SIZE(fly_words));
+
+	/* And the two words of the tail. */
+	tap_ok(!bad && others == n + 2 && has_tail() && started() == 0x18, "%s: %u wrong, %s", what, bad,
+	       npu_prog_message(prog));
+}
+
+static void test_operands(void)
+{
+	struct npu_byte_sum sum = {
+		.size = sizeof(sum), .a_weight = 100, .b_weight = -101, .a_zp = -7, .b_zp = 30,
+		.rq = { .scale = 21000, .shift = 21, .zp = 9 },
+	};
+	const struct npu_byte_product product = {
+		.size = sizeof(product), .a_zp = -128, .b_zp = -128, .rq = { .scale = 0x4040, .shift = 0x16, .zp = -128 },
+	};
+	struct npu_ew_task t = fly;
+	uint32_t ew = 0, out = 0;
+
+	npu_prog_reset(prog);
+	test_flying(npu_prog_add_bytes(prog, &t, &sum), sum_words, ARRAY_SIZE(sum_words), "a sum");
+	sum.act = NPU_ACT_RELU;
+	npu_prog_reset(prog);
+	tap_ok(!npu_prog_add_bytes(prog, &t, &sum) && writes(0x4088, &ew) == 1 && !ew && writes(0x40a4, &out) == 1 &&
+	       !out, "above 0");
+	npu_prog_reset(prog);
+	test_flying(npu_prog_mul_bytes(prog, &t, &product, 0), product_words, ARRAY_SIZE(product_words), "a product");
+	t.b.iova = 8;
+	npu_prog_reset(prog);
+	tap_ok(npu_prog_add_bytes(prog, &t, &sum) == -EINVAL, "%s", npu_prog_message(prog));
+}
+
+static void test_map(void)
+{
+	struct npu_ew_task t = fly;
+	int8_t map[256];
+	uint32_t got = 0;
+
+	any_map(map);
+	npu_prog_reset(prog);
+	tap_ok(!npu_prog_load_map(prog, map, 0x10000, 0x30000) && !wrong_entries(map) && npu_prog_ntasks(prog) == 1,
+	       "a task that loads both tables: %s", npu_prog_message(prog));
+	tap_ok(writes(0x4108, &got) == 1 && got == 1 && writes(0x4030, &got) == 1 && got == 0xf0003 &&
+	       writes(0x40b0, &got) == 1 && got == 0x10001 && writes(0x4100, &got) == 3 && got == 0x30000 && has_tail() &&
+	       started() == 0x18, "which copies an atom");
+	npu_prog_reset(prog);
+	test_flying(npu_prog_map_bytes(prog, &t), map_words, ARRAY_SIZE(map_words), "a function");
+}
+
 int main(void)
 {
 	prog = npu_prog_new_for(npu_chip_of_soc(3562), 0);
@@ -205,6 +334,9 @@ int main(void)
 	test_depthwise();
 	test_shapes();
 	test_refused();
+	test_pool();
+	test_operands();
+	test_map();
 	npu_prog_free(prog);
 	return tap_done();
 }

@@ -856,7 +856,7 @@ static void test_rk3576_refused(struct npu_dev *dev)
 	tap_ok(!sim_bos(), "nothing is left");
 }
 
-static void test_rk3568_refused(struct npu_dev *dev)
+static void test_one_core_refused(struct npu_dev *dev)
 {
 	struct npu_rec_opts o = { .size = sizeof(o), .core_mask = 2 };
 	struct npu_rec *rec;
@@ -905,7 +905,13 @@ int main(void)
 	npu_open(NULL, &dev);
 	test_bytes_products(dev, false, 1);
 	test_bytes_chain(dev);
-	test_rk3568_refused(dev);
+	test_one_core_refused(dev);
+	npu_close(dev);
+	sim_soc(3562);
+	npu_open(NULL, &dev);
+	test_bytes_products(dev, false, 1);
+	test_bytes_chain(dev);
+	test_one_core_refused(dev);
 	npu_close(dev);
 	return tap_done();
 }

@@ -82,6 +82,7 @@ static const struct npu_chip rk3562 = {
 	.weight_bytes = UINT64_MAX,
 	.depthwise_cols = 32, .depthwise_weight = 2,
 	.depthwise_bytes = 4 * RK3562_CBUF_BANK_GRANULES * RK3562_CBUF_GRANULE_BYTES,
+	.pools_columns = true, .flies_bytes = true, .multiplies_bytes = true, .silent_pools = true,
 	.operand_bytes = 8, .operand_channels = RK3562_PACKED_CHANNELS, .factor_bits = 14,
 };
 

@@ -53,7 +53,7 @@ struct npu_chip {
 	bool pools_columns;		/* a pooling task may write a part of each line */
 	bool adds_bytes;		/* a convolution may take surfaces from anywhere, and write a single one */
 	bool flies_bytes;		/* the DPU alone adds bytes, and looks them up */
-	bool multiplies_bytes;		/* the DPU alone multiplies bytes */
+	bool multiplies_bytes;		/* the DPU alone multiplies bytes, without @flies_bytes by surfaces */
 	bool convolves_tables;		/* functions of halves are of what convolutions give, with a record in memory */
 	bool silent_pools;		/* nobody has measured an interrupt of a pooling */
 

@@ -296,8 +296,18 @@ static void product_tasks(struct npu_rec *rec, const struct product *m)
 		}
 }
 
+static bool multiply(struct npu_rec *rec, const void *arg, struct npu_ew_task *t, uint32_t row, uint32_t col)
+{
+	const struct product *m = arg;
+
+	t->a = operand(m->a, row, col);
+	t->b = operand(m->b, row, col);
+	return !npu_prog_mul_bytes(npu_rec_prog(rec), t, m->how, 0);
+}
+
 static int append_product(struct npu_rec *rec, struct product *m)
 {
+	bool flies = npu_dev_chip(m->y->dev)->flies_bytes;
 	uint8_t record[NPU_PRODUCT_RECORD];
 	int ret = npu_rec_reads(rec, m->a);
 
@@ -306,9 +316,11 @@ static int append_product(struct npu_rec *rec, struct product *m)
 		ret = npu_rec_reads(rec, m->b);
 	if (!ret)
 		ret = npu_rec_writes(rec, m->y);
-	if (!ret)
+	if (!ret && !flies)
 		ret = npu_rec_record(rec, record, sizeof(record), &m->record);
-	if (!ret)
+	if (!ret && flies)
+		fly(rec, m->y, multiply, m);
+	else if (!ret)
 		product_tasks(rec, m);
 	return ret;
 }

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "npu_rk3562.h"
 #include "npu_rk3568.h"
 #include "npu_rk3576.h"
 
@@ -21,6 +22,10 @@ static const struct {
 	[NPU_ENCODING_RK3568] = {
 		.copy = npu_prog_copy_rk3568, .add = npu_prog_add_rk3568, .load_map = npu_prog_load_map_rk3568,
 		.map = npu_prog_map_rk3568,
+	},
+	[NPU_ENCODING_RK3562] = {
+		.copy = npu_prog_copy_rk3562, .add = npu_prog_add_rk3562, .mul = npu_prog_mul_rk3562,
+		.load_map = npu_prog_load_map_rk3562, .map = npu_prog_map_rk3562,
 	},
 };
 

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 
+#include "npu_rk3562.h"
 #include "npu_rk3568.h"
 #include "npu_rk3576.h"
 #include "npu_task.h"
@@ -30,7 +31,6 @@ static const enum npu_reg_id ppu_order[] = {
 	NPU_R_PPU_RDMA_CUBE_IN_WIDTH, NPU_R_PPU_RDMA_CUBE_IN_HEIGHT,
 	NPU_R_PPU_RDMA_CUBE_IN_CHANNEL, NPU_R_PPU_RDMA_SRC_BASE_ADDR,
 	NPU_R_PPU_RDMA_SRC_LINE_STRIDE, NPU_R_PPU_RDMA_SRC_SURF_STRIDE,
-	NPU_R_PPU_RDMA_DATA_FORMAT,
 };
 
 static void set_pointers(struct npu_prog *p)
@@ -121,6 +121,7 @@ static int pool_rk3588(struct npu_prog *p, const struct npu_pool_task *t)
 {
 	stage(p, t);
 	emit(p);
+	npu_prog_emit(p, NPU_R_PPU_RDMA_DATA_FORMAT);
 	return npu_prog_finish(p, NPU_EN_PPU | NPU_EN_PPU_RDMA);
 }
 
@@ -138,13 +139,11 @@ int32_t npu_pool_pad_value(const struct npu_pool_task *t)
 	return (int32_t)(t->pad_value << (32 - PAD_BITS)) >> (32 - PAD_BITS);
 }
 
-/* As in programs of Rockchip's compilers for these chips. */
-static int pool_rk3568(struct npu_prog *p, const struct npu_pool_task *t)
+/* As in programs of Rockchip's compilers for the RK3568 and the RK3562, bytes alone. */
+static void stage_bytes(struct npu_prog *p, const struct npu_pool_task *t)
 {
 	int32_t pad = npu_pool_pad_value(t);
 
-	if (npu_prog_check_pool_bytes(p, t))
-		return npu_prog_error(p);
 	stage(p, t);
 	SET68(p, PPU_PADDING_VALUE_1_VALUE, pad);
 	SET68(p, PPU_PADDING_VALUE_2_VALUE, 2 * pad);
@@ -153,11 +152,43 @@ static int pool_rk3568(struct npu_prog *p, const struct npu_pool_task *t)
 	/* The distance of surfaces once more, without what makes no 16 bytes. */
 	SET(p, PPU_DATA_FORMAT_INDEX_ADD, (int64_t)t->out_pitch * npu_prog_chip(p)->atom / 16);
 	SET(p, PPU_RDMA_DATA_FORMAT_IN_PRECISION, 0);
-	SET68(p, PPU_RDMA_UNKNOWN_7018_VALUE, 1);
+}
+
+static void emit_bytes(struct npu_prog *p)
+{
 	emit(p);
 	EMIT68(p, PPU_PADDING_VALUE_3);
 	EMIT68(p, PPU_PADDING_VALUE_4);
+}
+
+static int pool_rk3568(struct npu_prog *p, const struct npu_pool_task *t)
+{
+	if (npu_prog_check_pool_bytes(p, t))
+		return npu_prog_error(p);
+	stage_bytes(p, t);
+	SET68(p, PPU_RDMA_UNKNOWN_7018_VALUE, 1);
+	emit_bytes(p);
+	npu_prog_emit(p, NPU_R_PPU_RDMA_DATA_FORMAT);
 	EMIT68(p, PPU_RDMA_UNKNOWN_7018);
+	return npu_prog_finish(p, NPU_EN_PPU | NPU_EN_PPU_RDMA);
+}
+
+#define RDMA_BYTES62	0x40
+/* Written by all programs, and 0. */
+#define ZEROS62		0x6054
+#define ZEROS62_END	0x606c
+
+static int pool_rk3562(struct npu_prog *p, const struct npu_pool_task *t)
+{
+	if (npu_prog_check_pool_bytes(p, t))
+		return npu_prog_error(p);
+	stage_bytes(p, t);
+	SET62(p, PPU_RDMA_DATA_FORMAT_VALUE, RDMA_BYTES62);
+	emit_bytes(p);
+	for (uint16_t reg = ZEROS62; reg <= ZEROS62_END; reg += 4)
+		npu_prog_raw(p, NPU_TGT_PPU, reg, 0);
+	npu_prog_emit(p, (enum npu_reg_id)NPU_R62_PPU_RDMA_DATA_FORMAT);
+	npu_prog_emit_tail62(p);
 	return npu_prog_finish(p, NPU_EN_PPU | NPU_EN_PPU_RDMA);
 }
 
@@ -165,13 +196,12 @@ static int (*const pool_of[NPU_ENCODINGS])(struct npu_prog *p, const struct npu_
 	[NPU_ENCODING_RK3588] = pool_rk3588,
 	[NPU_ENCODING_RK3576] = npu_prog_pool_rk3576,
 	[NPU_ENCODING_RK3568] = pool_rk3568,
+	[NPU_ENCODING_RK3562] = pool_rk3562,
 };
 
 int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t)
 {
 	if (npu_prog_error(p))
 		return npu_prog_error(p);
-	if (!pool_of[npu_prog_chip(p)->encoding])
-		return npu_prog_begin(p, "pooling");
 	return pool_of[npu_prog_chip(p)->encoding](p, t);
 }

@@ -49,6 +49,15 @@ void npu_prog_emit_tail62(struct npu_prog *p);
 int npu_prog_conv_rk3562(struct npu_prog *p, const struct npu_conv_task *t,
 			 const struct npu_table *table, bool upload);
 
+/* npu_fly_prog_rk3562.c: of npu_bytes_prog.c */
+int npu_prog_copy_rk3562(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
+int npu_prog_add_rk3562(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_sum *how);
+int npu_prog_mul_rk3562(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_product *how,
+			uint64_t record_iova);
+/* One task that loads the LUT. */
+int npu_prog_load_map_rk3562(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova);
+int npu_prog_map_rk3562(struct npu_prog *p, const struct npu_ew_task *t);
+
 /* S_POINTER: both groups of registers take turns, as on the RK3588. */
 #define NPU_POINTERS62		0xe
 

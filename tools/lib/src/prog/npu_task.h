@@ -172,7 +172,7 @@ int npu_prog_map(struct npu_prog *p, const struct npu_conv_task *t, const int8_t
  */
 #define NPU_PRODUCT_RECORD	64u
 void npu_product_record(const struct npu_byte_product *how, uint8_t record[NPU_PRODUCT_RECORD]);
-/* npu_bytes_prog.c: of an RK3576; others are refused */
+/* npu_bytes_prog.c: of an RK3576 or RK3562; others are refused */
 int npu_prog_mul_bytes(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_product *how,
 		       uint64_t record_iova);
 
@@ -184,7 +184,7 @@ void npu_unpack_narrow(void *dst, size_t ld, const void *src, size_t bpe, size_t
 /* npu_requant.c */
 int npu_requant_check(const struct npu_requant *rq);
 
-/* npu_bytes_prog.c: the DPU of an RK3568 alone; others are refused */
+/* npu_bytes_prog.c: the DPU of an RK3568 or RK3562 alone; others are refused */
 int npu_prog_add_bytes(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_sum *how);
 /* By the LUT, which npu_prog_load_map() loaded. */
 int npu_prog_map_bytes(struct npu_prog *p, const struct npu_ew_task *t);
