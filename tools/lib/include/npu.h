@@ -103,8 +103,8 @@ struct npu_version {
  * not exist in another.
  *
  * Return: 0, -ENODEV when no node belongs to the driver, -EINVAL for another ``NPU_UAPI``,
- * -EOPNOTSUPP for a chip whose programs libnpu does not make (all but the RK3588, the RK3576, the RK3566 and
- * the RK3568), or the errno of the open() or ioctl() that failed.
+ * -EOPNOTSUPP for a chip whose programs libnpu does not make (all but the RK3588, the RK3576, the RK3568,
+ * the RK3566 and the RK3562), or the errno of the open() or ioctl() that failed.
  */
 int npu_open(const char *path, struct npu_dev **out);
 

@@ -117,7 +117,8 @@ struct npu_conv_weights_desc {
  * requantisation or a bias with what zero points add to it out of range, -E2BIG if a kernel exceeds
  * 32 KiB, of a depthwise convolution 32 KiB for 64 channels of INT8 or 32 of FP16; -ENOMEM, or
  * another errno of the driver. On an RK3576 the limits are 4608 bytes and 144 KiB, where depthwise INT8
- * has two bytes per weight. On an RK3568 they are 14336 bytes, and 64 KiB for 32 channels.
+ * has two bytes per weight. On an RK3568 they are 14336 bytes, and 64 KiB for 32 channels; on an RK3562 12288
+ * bytes, and 128 KiB for 32 channels of two bytes per weight.
  */
 int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc *desc,
 			 const void *src, struct npu_weights **out);

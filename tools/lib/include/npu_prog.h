@@ -313,7 +313,8 @@ struct npu_conv_task {
 	/**
 	 * @bias_iova: the bias, used when @has_bias. In programs for an RK3576, which
 	 * npu_prog_new() does not make, int8 operands have 64 bytes per 8 channels there; they are
-	 * read for int32 results as well, for which nothing of them counts; fp16 operands have words there
+	 * read for int32 results as well, for which nothing of them counts; fp16 operands have words there.
+	 * In programs for an RK3562 int8 operands have 32 bytes per 4 channels
 	 */
 	uint64_t bias_iova;
 	/** @zeros_iova: 64 bytes of zeros, read by programs for an RK3576 alone */
@@ -433,7 +434,7 @@ uint64_t npu_features(struct npu_dev *dev);
  * What npu_prog_new() and npu_prog_conv() make are programs for an RK3588: another chip takes their
  * registers for others.
  *
- * Return: 3588, 3576 or, for an RK3566 as well, 3568; 3588 on drivers that do not tell.
+ * Return: 3588, 3576, 3562 or, for an RK3566 as well, 3568; 3588 on drivers that do not tell.
  */
 uint32_t npu_soc(const struct npu_dev *dev);
 

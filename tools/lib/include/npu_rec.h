@@ -81,7 +81,7 @@ struct npu_rec_opts {
 	 * @core_mask: bit per core of the SoC that may run it, 0 = any. Over the vendor's
 	 * interface at most one bit, and none if @cores is above 1. On an RK3576 programs are
 	 * for one core each, as both share CBUF: for the first cores of the mask, as many as
-	 * @cores says; an RK3568 has core 0 alone
+	 * @cores says; an RK3568 and an RK3562 have core 0 alone
 	 */
 	uint32_t core_mask;
 	/**
@@ -96,7 +96,7 @@ struct npu_rec_opts {
 	bool block;
 	/**
 	 * @cores: how many cores share the operations, 0 = 1, at most as many as @core_mask
-	 * has on an RK3576, and 1 on an RK3568; see npu_rec_on()
+	 * has on an RK3576, and 1 on an RK3568 or RK3562; see npu_rec_on()
 	 */
 	uint32_t cores;
 };
@@ -233,8 +233,8 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
  * @in: type of both operands; with INT4 and FP32 for @out that of the weights, whose operand is FP16
  * @out: type of the result; INT8 means requantised
  *
- * On an RK3588 there are those that npu_rec_matmul() lists. On an RK3576 or RK3568 there are programs for INT8
- * to INT8, and on the former to INT32 of up to 4096 columns without activation, for FP16 to FP16 of up to
+ * On an RK3588 there are those that npu_rec_matmul() lists. On an RK3576, RK3568 or RK3562 there are programs for
+ * INT8 to INT8, and on the first to INT32 of up to 4096 columns without activation, for FP16 to FP16 of up to
  * 2304, and for FP16 with INT4 weights to FP32 of up to 4096, without activation; of other operations for
  * convolutions of these types that are not dilated, but for INT32 results, INT4 weights and depthwise ones of
  * FP16, for maxima and for averages of images, and for sums and functions of bytes. All else is
@@ -379,8 +379,8 @@ int npu_byte_sum_from_double(double a, double b, int32_t zp, struct npu_byte_sum
  * @how: weights, zero points, requantisation
  * @y: the same; no two of the tensors share an element
  *
- * Exact, modulo requantisation, see npu_requant_apply(). There are programs for an RK3576 and an RK3568 only.
- * On the former it is a convolution of one position, whose channels are a surface of each operand: each task does
+ * Exact, modulo requantisation, see npu_requant_apply(). There are programs for an RK3576, an RK3568 and an
+ * RK3562 only. On the first it is a convolution of one position, whose channels are a surface of each operand: each task does
  * up to 1020 atoms of 16 bytes, so that a tensor whose rows are all that its memory has is cut least.
  *
  * Return: as npu_rec_matmul(); -ERANGE for weights, zero points or a requantisation out of range, -EOPNOTSUPP on
@@ -413,8 +413,8 @@ struct npu_byte_product {
  * @how: zero points, requantisation
  * @y: the same; shares no element with @a or @b
  *
- * Exact, modulo requantisation, see npu_requant_apply(). There are programs for an RK3576 only. Each task does up to
- * 2040 atoms of 16 bytes of tensors whose rows are all that their memory has, and 1020 of others.
+ * Exact, modulo requantisation, see npu_requant_apply(). There are programs for an RK3576 and an RK3562 only. On
+ * the former each task does up to 2040 atoms of 16 bytes of tensors whose rows are all that their memory has, and 1020 of others.
  *
  * Return: as npu_rec_matmul(); -ERANGE for zero points or a requantisation out of range, -EOPNOTSUPP on other chips,
  * or an errno of the driver.
@@ -451,7 +451,7 @@ void npu_byte_map(double (*f)(double x, void *arg), void *arg, const struct npu_
  * @x: M x N of INT8
  * @y: M x N of INT8; shares no element with @x
  *
- * Exact. There are programs for an RK3576 and an RK3568 only. Tasks load the table, and on the former each of those
+ * Exact. There are programs for an RK3576, an RK3568 and an RK3562 only. Tasks load the table, and on the first each of those
  * that follow does up to 2040 atoms of 16 bytes.
  *
  * Return: as npu_rec_add_bytes().
