@@ -4,7 +4,7 @@
  * writes them, one of them with a word changed.
  */
 #include "npu_prog.h"
-#include "prog/npu_task.h"
+#include "prog/npu_rk3576.h"
 #include "report.h"
 
 #define SOC		3576
@@ -16,7 +16,6 @@
 #define RECORD		64u
 #define FACTORS		48u
 
-#define BS_OW		0x4050u		/* as the RK3588's TRM calls what is there */
 #define OW_EVEN		0x80011111u	/* of an even number of groups of 16 channels */
 
 #define W		4u
@@ -250,7 +249,7 @@ static void group_count(struct trial *t)
 	}
 	if (!begin(t, &c, x, w))
 		return;
-	rp_set(t, BS_OW, OW_EVEN);
+	rp_set(t, NPU_OFF76_DPU_BS_OW, OW_EVEN);
 	finish(t, &c);
 	rp_model_hangs(t, "the model refuses BS_OW of another number of groups");
 	rp_other_reading(t, "BS_OW of another number of groups changes nothing", sums);

@@ -131,21 +131,10 @@ void npu_prog_move62(struct npu_prog *p)
 
 /* ---- commands ---- */
 
-/* In all programs that are known these are written, and 0. */
-static const uint16_t zeros_cna[] = { 0x1068, 0x1100, 0x1104, 0x1140, 0x1144 };
-static const uint16_t zeros_dpu[] = { 0x403c, 0x4090, 0x4094, 0x4098, 0x409c, 0x40a0 };
-static const uint16_t zeros_rdma[] = { 0x5064, 0x507c };
-
 static void emit(struct npu_prog *p, enum npu_reg62_id first, enum npu_reg62_id last)
 {
 	for (int r = first; r <= (int)last; r++)
 		npu_prog_emit(p, (enum npu_reg_id)r);
-}
-
-static void emit_zeros(struct npu_prog *p, uint16_t target, const uint16_t *reg, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		npu_prog_raw(p, target, reg[i], 0);
 }
 
 /* Compilers have the end of the weights' banks among the pointers as well. */
@@ -164,13 +153,10 @@ void npu_prog_emit62(struct npu_prog *p, uint32_t enable)
 {
 	if (enable & NPU_EN_CNA) {
 		emit(p, NPU_R62_CNA_CONV_CON1, NPU_R62_CNA_DMA_LINE);
-		emit_zeros(p, NPU_TGT_CNA, zeros_cna, ARRAY_SIZE(zeros_cna));
 		emit(p, NPU_R62_CORE_MISC, NPU_R62_CORE_MODE);
 	}
 	emit(p, NPU_R62_DPU_FEATURE_MODE, NPU_R62_DPU_LUT_LO_SLOPE_SHIFT);
-	emit_zeros(p, NPU_TGT_DPU, zeros_dpu, ARRAY_SIZE(zeros_dpu));
-	emit(p, NPU_R62_RDMA_CUBE_WIDTH, NPU_R62_RDMA_LINE_NOTCH);
-	emit_zeros(p, NPU_TGT_RDMA, zeros_rdma, ARRAY_SIZE(zeros_rdma));
+	emit(p, NPU_R62_RDMA_CUBE_WIDTH, NPU_R62_RDMA_UNKNOWN_507C);
 	npu_prog_emit_tail62(p);
 }
 
