@@ -4,7 +4,6 @@
  * time, busy overlap and fault arming for tests.  Not part of any silicon.
  */
 #include "qemu/osdep.h"
-#include "qemu/cutils.h"
 #include "qemu/log.h"
 #include "qemu/module.h"
 #include "qemu/timer.h"
@@ -17,6 +16,7 @@
 #include "hw/npu/rk3588_poc.h"
 #include "hw/npu/rk_chaos.h"
 #include "compute/timing.h"
+#include "rk3588_npu_faults.h"
 #include "rk3588_npu_hang.h"
 #include "trace.h"
 
@@ -34,14 +34,6 @@ typedef struct NpuTraceEntry {
     uint32_t val;
     uint32_t info;
 } NpuTraceEntry;
-
-typedef struct NpuArmedFault {
-    bool armed;
-    uint32_t core;
-    uint32_t skip;
-    uint32_t count;
-    uint32_t param;
-} NpuArmedFault;
 
 typedef struct NpuSpuriousCb {
     NpuCtlSpuriousFn fn;
@@ -89,41 +81,8 @@ struct Rk3588NpuCtlState {
     uint32_t trace_index;
     NpuTraceEntry trace[NPU_CTL_TRACE_DEPTH];
 
-    uint32_t fault_core;
-    uint32_t fault_skip;
-    uint32_t fault_count;
-    uint32_t fault_param;
-    uint32_t fault_fired;
-    NpuArmedFault fault[NPU_FAULT_MAX + 1];
+    NpuFaults faults;
     NpuSpuriousCb spurious[NPU_MAX_CORES];
-};
-
-static const char *const fault_names[NPU_FAULT_MAX + 1] = {
-    [NPU_FAULT_NEVER_START] = "never-start",
-    [NPU_FAULT_HANG] = "hang",
-    [NPU_FAULT_IRQ_LOST] = "irq-lost",
-    [NPU_FAULT_DMA_READ] = "dma-read",
-    [NPU_FAULT_DMA_WRITE] = "dma-write",
-    [NPU_FAULT_IRQ_SPURIOUS] = "irq-spurious",
-    [NPU_FAULT_RESET_STUCK] = "reset-stuck",
-    [NPU_FAULT_IRQ_LATE] = "irq-late",
-    [NPU_FAULT_IRQ_DUP] = "irq-dup",
-    [NPU_FAULT_IRQ_MMU] = "irq-mmu",
-    [NPU_FAULT_IRQ_PARTIAL] = "irq-partial",
-    [NPU_FAULT_REGCMD_ADDR] = "regcmd-addr",
-    [NPU_FAULT_MMU_READ] = "mmu-read",
-    [NPU_FAULT_MMU_WRITE] = "mmu-write",
-    [NPU_FAULT_MMU_STALL] = "mmu-stall",
-    [NPU_FAULT_MMU_RESET] = "mmu-reset",
-    [NPU_FAULT_MMU_PAGING] = "mmu-paging",
-    [NPU_FAULT_MMU_ZAP] = "mmu-zap",
-    [NPU_FAULT_POWER_STUCK] = "power-stuck",
-    [NPU_FAULT_CLK_STUCK] = "clk-stuck",
-    [NPU_FAULT_CORE_DEAD] = "core-dead",
-    [NPU_FAULT_OFF_STUCK] = "off-stuck",
-    [NPU_FAULT_MMU_STRAY] = "mmu-stray",
-    [NPU_FAULT_CPU_HELD] = "cpu-held",
-    [NPU_FAULT_RESET_HELD] = "reset-held",
 };
 
 static bool counter_is_state(unsigned c)
@@ -180,42 +139,15 @@ void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
               (write ? NPU_CTL_TRACE_WRITE : 0);
 }
 
-static bool npu_ctl_fault_concerns(const NpuArmedFault *f, unsigned core)
-{
-    return f->armed && (f->core == NPU_CTL_ANY_CORE || f->core == core);
-}
-
 bool npu_ctl_fault_due(Rk3588NpuCtlState *s, unsigned core, unsigned kind)
 {
-    return s && npu_ctl_fault_concerns(&s->fault[kind], core) &&
-           !s->fault[kind].skip;
+    return s && npu_faults_due(&s->faults, core, kind);
 }
 
 bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
                    uint32_t *param)
 {
-    NpuArmedFault *f;
-
-    if (!s || kind == 0 || kind > NPU_FAULT_MAX) {
-        return false;
-    }
-    f = &s->fault[kind];
-    if (!npu_ctl_fault_concerns(f, core)) {
-        return false;
-    }
-    if (f->skip) {
-        f->skip--;
-        return false;
-    }
-    if (f->count && --f->count == 0) {
-        f->armed = false;
-    }
-    s->fault_fired++;
-    if (param) {
-        *param = f->param;
-    }
-    trace_rk3588_npu_ctl_fault(core, kind, f->param);
-    return true;
+    return s && npu_faults_fire(&s->faults, core, kind, param);
 }
 
 uint32_t npu_ctl_latency_ns(Rk3588NpuCtlState *s)
@@ -442,12 +374,6 @@ static void npu_ctl_clear_counters(Rk3588NpuCtlState *s)
     s->max_busy = ctpop32(s->busy_mask);
 }
 
-static void npu_ctl_disarm(Rk3588NpuCtlState *s)
-{
-    memset(s->fault, 0, sizeof(s->fault));
-    s->fault_fired = 0;
-}
-
 static void npu_ctl_fire_spurious(Rk3588NpuCtlState *s, uint32_t which)
 {
     unsigned core;
@@ -457,8 +383,7 @@ static void npu_ctl_fire_spurious(Rk3588NpuCtlState *s, uint32_t which)
             continue;
         }
         if (s->spurious[core].fn) {
-            s->fault_fired++;
-            trace_rk3588_npu_ctl_fault(core, NPU_FAULT_IRQ_SPURIOUS, 0);
+            npu_faults_fired(&s->faults, core, NPU_FAULT_IRQ_SPURIOUS, 0);
             s->spurious[core].fn(s->spurious[core].opaque);
         }
     }
@@ -467,31 +392,10 @@ static void npu_ctl_fire_spurious(Rk3588NpuCtlState *s, uint32_t which)
 static void npu_ctl_arm(Rk3588NpuCtlState *s, uint32_t kind,
                         const NpuArmedFault *f)
 {
-    if (kind == 0 || kind > NPU_FAULT_MAX) {
-        qemu_log_mask(LOG_GUEST_ERROR, "%s: no such fault kind %u\n",
-                      __func__, kind);
-        return;
-    }
-    trace_rk3588_npu_ctl_arm(fault_names[kind], f->core, f->skip, f->count,
-                             f->param);
+    npu_faults_arm(&s->faults, kind, f);
     if (kind == NPU_FAULT_IRQ_SPURIOUS) {
         npu_ctl_fire_spurious(s, f->core);
-        return;
     }
-    s->fault[kind] = *f;
-}
-
-static void npu_ctl_arm_by_guest(Rk3588NpuCtlState *s, uint32_t kind)
-{
-    NpuArmedFault f = {
-        .armed = true,
-        .core = s->fault_core,
-        .skip = s->fault_skip,
-        .count = s->fault_count,
-        .param = s->fault_param,
-    };
-
-    npu_ctl_arm(s, kind, &f);
 }
 
 static void npu_ctl_command(Rk3588NpuCtlState *s, uint32_t cmd)
@@ -509,7 +413,7 @@ static void npu_ctl_command(Rk3588NpuCtlState *s, uint32_t cmd)
         s->tracing = false;
         break;
     case NPU_CTL_CMD_FAULT_CLEAR:
-        npu_ctl_disarm(s);
+        npu_faults_disarm(&s->faults);
         break;
     case NPU_CTL_CMD_PING:
         npu_ctl_trace(s, NPU_CTL_UNIT_IRQ, NPU_CORE_NONE,
@@ -615,15 +519,15 @@ static uint64_t npu_ctl_read(void *opaque, hwaddr addr, unsigned size)
     case NPU_CTL_TRACE_INFO:
         return npu_ctl_read_trace(s, addr);
     case NPU_CTL_FAULT_CORE:
-        return s->fault_core;
+        return s->faults.next.core;
     case NPU_CTL_FAULT_SKIP:
-        return s->fault_skip;
+        return s->faults.next.skip;
     case NPU_CTL_FAULT_COUNT:
-        return s->fault_count;
+        return s->faults.next.count;
     case NPU_CTL_FAULT_PARAM:
-        return s->fault_param;
+        return s->faults.next.param;
     case NPU_CTL_FAULT_FIRED:
-        return s->fault_fired;
+        return s->faults.fired;
     default:
         qemu_log_mask(LOG_GUEST_ERROR, "%s: bad offset 0x%" HWADDR_PRIx "\n",
                       __func__, addr);
@@ -654,19 +558,19 @@ static void npu_ctl_write(void *opaque, hwaddr addr, uint64_t val,
         s->trace_index = val;
         break;
     case NPU_CTL_FAULT_CORE:
-        s->fault_core = val;
+        s->faults.next.core = val;
         break;
     case NPU_CTL_FAULT_SKIP:
-        s->fault_skip = val;
+        s->faults.next.skip = val;
         break;
     case NPU_CTL_FAULT_COUNT:
-        s->fault_count = val;
+        s->faults.next.count = val;
         break;
     case NPU_CTL_FAULT_PARAM:
-        s->fault_param = val;
+        s->faults.next.param = val;
         break;
     case NPU_CTL_FAULT_ARM:
-        npu_ctl_arm_by_guest(s, val);
+        npu_ctl_arm(s, val, &s->faults.next);
         break;
     default:
         qemu_log_mask(LOG_GUEST_ERROR, "%s: bad offset 0x%" HWADDR_PRIx "\n",
@@ -702,98 +606,25 @@ static char *npu_ctl_get_counters(Object *obj, Error **errp)
     return g_string_free(out, false);
 }
 
-/* What is armed, as words that "arm" takes. */
 static char *npu_ctl_get_arm(Object *obj, Error **errp)
 {
-    Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
-    GString *out = g_string_new(NULL);
-    unsigned kind;
-
-    for (kind = 1; kind <= NPU_FAULT_MAX; kind++) {
-        const NpuArmedFault *f = &s->fault[kind];
-
-        if (!f->armed) {
-            continue;
-        }
-        g_string_append_printf(out, "%s%s,", out->len ? " " : "",
-                               fault_names[kind]);
-        if (f->core == NPU_CTL_ANY_CORE) {
-            g_string_append(out, "core=any");
-        } else {
-            g_string_append_printf(out, "core=%u", f->core);
-        }
-        g_string_append_printf(out, ",skip=%u,count=%u,param=0x%x", f->skip,
-                               f->count, f->param);
-    }
-    return g_string_free(out, false);
-}
-
-static unsigned npu_ctl_fault_kind(const char *name)
-{
-    unsigned kind;
-
-    for (kind = 1; kind <= NPU_FAULT_MAX; kind++) {
-        if (!strcmp(fault_names[kind], name)) {
-            return kind;
-        }
-    }
-    return 0;
-}
-
-static bool npu_ctl_parse_field(NpuArmedFault *f, const char *word)
-{
-    static const struct {
-        const char *key;
-        size_t offset;
-    } field[] = {
-        { "core=", offsetof(NpuArmedFault, core) },
-        { "skip=", offsetof(NpuArmedFault, skip) },
-        { "count=", offsetof(NpuArmedFault, count) },
-        { "param=", offsetof(NpuArmedFault, param) },
-    };
-    const char *value;
-    unsigned i, n;
-
-    if (!strcmp(word, "core=any")) {
-        f->core = NPU_CTL_ANY_CORE;
-        return true;
-    }
-    for (i = 0; i < ARRAY_SIZE(field); i++) {
-        if (strstart(word, field[i].key, &value)) {
-            if (qemu_strtoui(value, NULL, 0, &n)) {
-                return false;
-            }
-            *(uint32_t *)((char *)f + field[i].offset) = n;
-            return true;
-        }
-    }
-    return false;
+    return npu_faults_format(&RK3588_NPU_CTL(obj)->faults);
 }
 
 static void npu_ctl_set_arm(Object *obj, const char *value, Error **errp)
 {
     Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
-    g_auto(GStrv) word = g_strsplit(value, ",", -1);
-    NpuArmedFault f = { .armed = true, .core = NPU_CTL_ANY_CORE, .count = 1 };
-    unsigned kind, i;
+    NpuArmedFault f;
+    uint32_t kind;
 
     if (!strcmp(value, "none")) {
-        npu_ctl_disarm(s);
+        npu_faults_disarm(&s->faults);
         return;
     }
-    kind = word[0] ? npu_ctl_fault_kind(word[0]) : 0;
-    if (!kind) {
-        error_setg(errp, "no such fault: '%s'", word[0] ?: "");
-        return;
+    kind = npu_faults_parse(value, &f, errp);
+    if (kind) {
+        npu_ctl_arm(s, kind, &f);
     }
-    for (i = 1; word[i]; i++) {
-        if (!npu_ctl_parse_field(&f, word[i])) {
-            error_setg(errp, "'%s' is not core=, skip=, count= or param= "
-                       "with a number", word[i]);
-            return;
-        }
-    }
-    npu_ctl_arm(s, kind, &f);
 }
 
 /*
@@ -812,16 +643,12 @@ static void npu_ctl_reset_hold(Object *obj, ResetType type)
     for (core = 0; core < NPU_MAX_CORES; core++) {
         s->stats[core].c[NPU_CNT_BUSY] = 0;
     }
-    npu_ctl_disarm(s);
+    npu_faults_reset(&s->faults);
     memset(s->hang, 0, sizeof(s->hang));
     s->tracing = false;
     s->trace_count = 0;
     s->trace_dropped = 0;
     s->trace_index = 0;
-    s->fault_core = NPU_CTL_ANY_CORE;
-    s->fault_skip = 0;
-    s->fault_count = 0;
-    s->fault_param = 0;
     s->latch_hi = 0;
 }
 
@@ -860,20 +687,6 @@ static const VMStateDescription vmstate_npu_trace = {
     }
 };
 
-static const VMStateDescription vmstate_npu_fault = {
-    .name = "rk3588-npu-ctl/fault",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_BOOL(armed, NpuArmedFault),
-        VMSTATE_UINT32(core, NpuArmedFault),
-        VMSTATE_UINT32(skip, NpuArmedFault),
-        VMSTATE_UINT32(count, NpuArmedFault),
-        VMSTATE_UINT32(param, NpuArmedFault),
-        VMSTATE_END_OF_LIST()
-    }
-};
-
 static int npu_ctl_post_load(void *opaque, int version_id)
 {
     Rk3588NpuCtlState *s = opaque;
@@ -883,8 +696,8 @@ static int npu_ctl_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_ctl = {
     .name = TYPE_RK3588_NPU_CTL,
-    .version_id = 5,
-    .minimum_version_id = 5,
+    .version_id = 6,
+    .minimum_version_id = 6,
     .post_load = npu_ctl_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_ARRAY(stats, Rk3588NpuCtlState, NPU_MAX_CORES, 2,
@@ -910,13 +723,8 @@ static const VMStateDescription vmstate_npu_ctl = {
         VMSTATE_UINT32(trace_index, Rk3588NpuCtlState),
         VMSTATE_STRUCT_ARRAY(trace, Rk3588NpuCtlState, NPU_CTL_TRACE_DEPTH, 1,
                              vmstate_npu_trace, NpuTraceEntry),
-        VMSTATE_UINT32(fault_core, Rk3588NpuCtlState),
-        VMSTATE_UINT32(fault_skip, Rk3588NpuCtlState),
-        VMSTATE_UINT32(fault_count, Rk3588NpuCtlState),
-        VMSTATE_UINT32(fault_param, Rk3588NpuCtlState),
-        VMSTATE_UINT32(fault_fired, Rk3588NpuCtlState),
-        VMSTATE_STRUCT_ARRAY(fault, Rk3588NpuCtlState, NPU_FAULT_MAX + 1, 1,
-                             vmstate_npu_fault, NpuArmedFault),
+        VMSTATE_STRUCT(faults, Rk3588NpuCtlState, 1, vmstate_npu_faults,
+                       NpuFaults),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -957,7 +765,7 @@ static void npu_ctl_init(Object *obj)
 {
     Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
 
-    object_property_add_uint32_ptr(obj, "fired", &s->fault_fired,
+    object_property_add_uint32_ptr(obj, "fired", &s->faults.fired,
                                    OBJ_PROP_FLAG_READ);
 }
 
