@@ -48,20 +48,6 @@ static uint32_t pages(uint32_t size)
 	return (size + RK_PAGE - 1) & ~(RK_PAGE - 1);
 }
 
-static long free_kib(void)
-{
-	FILE *f = fopen("/proc/meminfo", "re");
-	char line[128];
-	long kib = -1;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %ld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
-}
-
 /* ---- sizes ---- */
 
 FIXTURE(size) {
@@ -164,7 +150,7 @@ RK_TEST_F_TIMEOUT(bo, largest_size, 120,
 		  "the largest size fails without harm if it does not fit memory, and gives all back")
 {
 	struct drm_rocket_create_bo c;
-	long before = free_kib();
+	long long before = rk_meminfo("MemAvailable");
 	int ret = create(self->fd, &c, (1u << 31) - 4096);
 
 	if (!ret) {
@@ -172,7 +158,7 @@ RK_TEST_F_TIMEOUT(bo, largest_size, 120,
 	} else {
 		EXPECT_EQ(-ENOMEM, ret);
 	}
-	EXPECT_LT(before - (64l << 10), free_kib());
+	EXPECT_LT(before - (64ll << 20), rk_meminfo("MemAvailable"));
 	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
 }
 
@@ -190,7 +176,7 @@ RK_TEST_F_TIMEOUT(bo, readonly_result, 120,
 		  "a BO whose handle could not be told is freed with the file")
 {
 	struct drm_rocket_create_bo *c, probe;
-	long before = free_kib();
+	long long before = rk_meminfo("MemAvailable");
 
 	c = mmap(NULL, RK_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, c);
@@ -204,9 +190,9 @@ RK_TEST_F_TIMEOUT(bo, readonly_result, 120,
 		self->fd = rk_open();
 		ASSERT_LE(0, self->fd);
 	}
-	for (int i = 0; i < 50 && before - free_kib() > 64l << 10; i++)
+	for (int i = 0; i < 50 && before - rk_meminfo("MemAvailable") > 64ll << 20; i++)
 		rk_sleep_ms(100);
-	EXPECT_GT(64l << 10, before - free_kib());
+	EXPECT_GT(64ll << 20, before - rk_meminfo("MemAvailable"));
 	EXPECT_EQ(0, create(self->fd, &probe, RK_PAGE));
 }
 

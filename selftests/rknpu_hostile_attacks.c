@@ -474,15 +474,6 @@ void attack_faults(void)
 #define TABLES		20
 #define EXPORTS		64
 
-static int create(int fd, uint32_t size, uint32_t *handle)
-{
-	struct drm_rocket_create_bo c = { .size = size };
-	int ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
-
-	*handle = c.handle;
-	return ret;
-}
-
 /* A page in each of many page tables. */
 static int scatter(int fd)
 {
@@ -490,9 +481,9 @@ static int scatter(int fd)
 	int ret = 0;
 
 	for (int i = 0; i < TABLES && !ret; i++) {
-		if (create(fd, 4 * MIB, &big))
+		if (rk_create_bo(fd, 4 * MIB, &big))
 			break;
-		ret = create(fd, RK_PAGE, &page);
+		ret = rk_create_bo(fd, RK_PAGE, &page);
 		rk_gem_close(fd, big);
 	}
 	return ret;
@@ -504,7 +495,7 @@ static void take(int fd, int *export, int *exports)
 	uint32_t handle;
 
 	for (uint32_t size = MIB; size >= RK_PAGE; size /= 2) {
-		while (!create(fd, size, &handle)) {
+		while (!rk_create_bo(fd, size, &handle)) {
 			hit();
 			if (*exports < EXPORTS)
 				export[(*exports)++] = rk_export(fd, handle);

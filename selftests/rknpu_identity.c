@@ -186,24 +186,10 @@ RK_TEST_F(identity, open_64_times, "each of 64 open files has an address space o
 	}
 }
 
-static long slab_kib(void)
-{
-	FILE *f = fopen("/proc/meminfo", "re");
-	char line[128];
-	long kib = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "SUnreclaim: %ld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
-}
-
 RK_TEST_F(identity, r8_open_close_1000_times,
 	  "opening and closing 1,000 times leaks no kernel memory")
 {
-	long before = slab_kib();
+	long long before = rk_meminfo("SUnreclaim");
 
 	for (int i = 0; i < 1000; i++) {
 		int fd = open(rk_path(), O_RDWR | O_CLOEXEC);
@@ -215,9 +201,9 @@ RK_TEST_F(identity, r8_open_close_1000_times,
 	if (!access("/sys/kernel/debug/kmemleak", F_OK))
 		return;
 	/* An allocation lost per open would be a kilobyte each or more. */
-	for (int i = 0; i < 30 && slab_kib() - before >= 1000; i++)
+	for (int i = 0; i < 30 && rk_meminfo("SUnreclaim") - before >= 1000 << 10; i++)
 		rk_sleep_ms(100);
-	EXPECT_GT(1000, slab_kib() - before);
+	EXPECT_GT(1000 << 10, rk_meminfo("SUnreclaim") - before);
 }
 
 RK_TEST_F(identity, three_cores_bound,

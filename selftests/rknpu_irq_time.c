@@ -589,11 +589,8 @@ static int list_bos(FIXTURE_DATA(locks) *self, uint32_t n)
 	int ret = 0;
 
 	while (self->handle_count < n && !ret) {
-		struct drm_rocket_create_bo create = { .size = RK_PAGE };
-
-		ret = rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_CREATE_BO, &create);
-		if (!ret)
-			self->handles[self->handle_count++] = create.handle;
+		ret = rk_create_bo(self->c.fd, RK_PAGE, &self->handles[self->handle_count]);
+		self->handle_count += !ret;
 	}
 	return ret;
 }

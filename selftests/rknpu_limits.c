@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How much BOs and jobs may take: of a file, of a user, of all, and of a machine that has no more.
+ * How much memory BOs may take: of a user, of all, and of a machine that has no more.
  *
  * boot: memory
  * boot: noiommujob
@@ -55,15 +55,6 @@ static int set_percent(const char *name, int percent)
 	return set_number(path, percent);
 }
 
-static int create(int fd, uint32_t size, uint32_t *handle)
-{
-	struct drm_rocket_create_bo c = { .size = size };
-	int ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
-
-	*handle = c.handle;
-	return ret;
-}
-
 /* How many BOs of 1 MiB the file got; the error that ended it. */
 static int fill(int fd, int *err)
 {
@@ -71,7 +62,7 @@ static int fill(int fd, int *err)
 	int n;
 
 	for (n = 0; n < MAX_BOS; n++) {
-		*err = create(fd, MIB, &handle);
+		*err = rk_create_bo(fd, MIB, &handle);
 		if (*err)
 			break;
 	}
@@ -147,7 +138,6 @@ FIXTURE_SETUP(limits)
 FIXTURE_TEARDOWN(limits)
 {
 	rk_model_calm();
-	rk_module_param("max_job_ms", 10000);
 	close(self->fd);
 	close(self->other);
 	set_percent(USER_PERCENT, self->user_percent);
@@ -185,15 +175,15 @@ RK_TEST_F(limits, of_a_user,
 	EXPECT_TRUE(is_full(limit, n * (uint64_t)MIB, rk_stat("table_bytes") - FILE_TABLES));
 	EXPECT_EQ(self->bytes + n * (long long)MIB, rk_stat("bo_bytes"));
 	/* It is nobody else's, and a closed BO makes room. */
-	EXPECT_EQ(0, create(self->other, MIB, &handle));
+	EXPECT_EQ(0, rk_create_bo(self->other, MIB, &handle));
 	EXPECT_EQ(0, rk_gem_close(self->fd, 1));
-	EXPECT_EQ(0, create(self->fd, MIB, &handle));
-	EXPECT_EQ(-ENOMEM, create(self->fd, MIB, &handle));
+	EXPECT_EQ(0, rk_create_bo(self->fd, MIB, &handle));
+	EXPECT_EQ(-ENOMEM, rk_create_bo(self->fd, MIB, &handle));
 	EXPECT_EQ(0, rk_run_on_every_core(self->other, 1));
 	/* Another file of the user gets a bit, for what is left. */
 	fd = rk_open_as(SOMEBODY, rk_open);
 	if (fd >= 0) {
-		EXPECT_EQ(-ENOMEM, create(fd, MIB, &handle));
+		EXPECT_EQ(-ENOMEM, rk_create_bo(fd, MIB, &handle));
 		close(fd);
 	}
 }
@@ -231,7 +221,7 @@ RK_TEST_F(limits, of_all_files, "all files together get BOs up to the device's l
 	n = fill(self->fd, &err);
 	EXPECT_EQ(-ENOMEM, err);
 	EXPECT_TRUE(is_full(limit, self->bytes + n * (uint64_t)MIB, rk_stat("table_bytes")));
-	EXPECT_EQ(-ENOMEM, create(self->other, MIB, &handle));
+	EXPECT_EQ(-ENOMEM, rk_create_bo(self->other, MIB, &handle));
 	if (vendor >= 0) {
 		EXPECT_EQ(-ENOMEM, rk_ioctl(vendor, DRM_IOCTL_RKNPU_MEM_CREATE, &c));
 		close(vendor);
@@ -239,7 +229,7 @@ RK_TEST_F(limits, of_all_files, "all files together get BOs up to the device's l
 	EXPECT_EQ(0, close(self->fd));
 	self->fd = rk_open();
 	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
-	EXPECT_EQ(0, create(self->other, MIB, &handle));
+	EXPECT_EQ(0, rk_create_bo(self->other, MIB, &handle));
 }
 
 RK_TEST_F(limits, refused_for_all_is_not_the_users,
@@ -255,7 +245,7 @@ RK_TEST_F(limits, refused_for_all_is_not_the_users,
 	fill(self->fd, &err);
 	ASSERT_EQ(-ENOMEM, err);
 	for (int i = 0; i < 100; i++)
-		ASSERT_EQ(-ENOMEM, create(self->other, MIB, &handle));
+		ASSERT_EQ(-ENOMEM, rk_create_bo(self->other, MIB, &handle));
 	set_percent(ALL_PERCENT, 75);
 	ASSERT_EQ(65, set_percent(USER_PERCENT, 3));
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &limit));
@@ -274,7 +264,7 @@ static void ask_for_too_much(uint32_t size)
 	int fd = rk_open();
 
 	for (;;)
-		create(fd, size, &handle);
+		rk_create_bo(fd, size, &handle);
 }
 
 /* As rk_stat("bo_bytes"), as fast as can be. */
@@ -324,7 +314,7 @@ RK_TEST_F(limits, follow_the_bo, "a BO that lives on outside its file is still c
 	int buf;
 
 	REQUIRE_PAGES();
-	ASSERT_EQ(0, create(self->fd, MIB, &handle));
+	ASSERT_EQ(0, rk_create_bo(self->fd, MIB, &handle));
 	buf = rk_export(self->fd, handle);
 	ASSERT_LE(0, buf);
 	ASSERT_EQ(0, drmPrimeFDToHandle(self->other, buf, &there));
@@ -370,7 +360,7 @@ RK_TEST_F_TIMEOUT(limits, page_tables_count, 120,
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &limit));
 	/* 1 to 2 MiB are left for tables. */
 	size = (limit - self->bytes - beside(limit)) / MIB * MIB - MIB;
-	ASSERT_EQ(0, create(self->fd, size, &handle));
+	ASSERT_EQ(0, rk_create_bo(self->fd, size, &handle));
 	/* It begins at the second page. */
 	tables = (size + RK_PAGE) / (4 * MIB) + 1;
 	EXPECT_EQ(self->tables + tables * RK_PAGE + beside(size), rk_stat("table_bytes"));
@@ -438,10 +428,10 @@ RK_TEST_F(limits, of_small_bos, "what the kernel needs to know a BO counts with 
 	long long tables;
 
 	/* With the table of its address. */
-	ASSERT_EQ(0, create(self->fd, RK_PAGE, &handle[0]));
+	ASSERT_EQ(0, rk_create_bo(self->fd, RK_PAGE, &handle[0]));
 	tables = rk_stat("table_bytes");
 	for (int i = 1; i < SMALL_BOS; i++)
-		ASSERT_EQ(0, create(self->fd, RK_PAGE, &handle[i]));
+		ASSERT_EQ(0, rk_create_bo(self->fd, RK_PAGE, &handle[i]));
 	EXPECT_EQ(self->bytes + SMALL_BOS * RK_PAGE, rk_stat("bo_bytes"));
 	EXPECT_EQ(tables + (SMALL_BOS - 1) * beside(RK_PAGE) + SMALL_BOS / BOS_PER_PAGE * RK_PAGE,
 		  rk_stat("table_bytes"));
@@ -458,7 +448,7 @@ RK_TEST_F(limits, handles_in_other_files, "what it takes to know a BO in one mor
 
 	REQUIRE_PAGES();
 	for (int i = 0; i < 2 * BOS_PER_PAGE; i++) {
-		ASSERT_EQ(0, create(self->other, RK_PAGE, &handle[i]));
+		ASSERT_EQ(0, rk_create_bo(self->other, RK_PAGE, &handle[i]));
 		buf[i] = rk_export(self->other, handle[i]);
 		ASSERT_LE(0, buf[i]);
 	}
@@ -533,27 +523,12 @@ RK_TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120,
 		pause();
 		_exit(0);
 	}
-	EXPECT_EQ(-ENOMEM, create(self->fd, limit - self->bytes - MIB, &handle));
+	EXPECT_EQ(-ENOMEM, rk_create_bo(self->fd, limit - self->bytes - MIB, &handle));
 	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
 	kill(pid, SIGKILL);
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
-}
-
-/* Bytes. */
-static long long meminfo(const char *key)
-{
-	FILE *f = fopen("/proc/meminfo", "re");
-	long long kib = -1;
-	char line[128];
-
-	while (f && kib < 0 && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)))
-			kib = atoll(line + strlen(key));
-	if (f)
-		fclose(f);
-	return kib * 1024;
 }
 
 #define SHMEM_ENABLED	"/sys/kernel/mm/transparent_hugepage/shmem_enabled"
@@ -572,17 +547,17 @@ static int write_text(const char *path, const char *text)
 RK_TEST_F(limits, huge_pages_count, "a BO whose last page is huge counts all of that")
 {
 	long long counted = rk_stat("bo_bytes") + rk_stat("table_bytes");
-	long long taken = meminfo("Shmem:");
+	long long taken = rk_meminfo("Shmem");
 	uint32_t handle;
 
 	REQUIRE_PAGES();
 	if (write_text(SHMEM_ENABLED, "always"))
 		SKIP(return, "the kernel has no huge pages for shared memory");
 	for (int i = 0; i < HUGE_BOS; i++) {
-		EXPECT_EQ(0, create(self->fd, RK_PAGE, &handle));
+		EXPECT_EQ(0, rk_create_bo(self->fd, RK_PAGE, &handle));
 	}
 	ASSERT_EQ(0, write_text(SHMEM_ENABLED, "never"));
-	taken = meminfo("Shmem:") - taken;
+	taken = rk_meminfo("Shmem") - taken;
 	counted = rk_stat("bo_bytes") + rk_stat("table_bytes") - counted;
 	/* The counter of the kernel's may lag behind by what CPUs keep. */
 	EXPECT_LE(taken - MIB, counted) TH_LOG("%lld bytes", taken);
@@ -633,9 +608,9 @@ RK_TEST_F(limits, no_more_to_commit, "a BO beyond what the kernel commits itself
 
 	REQUIRE_PAGES();
 	ratio = set_number(OVERCOMMIT "ratio", 50);
-	ASSERT_LE(0, set_number(OVERCOMMIT "kbytes", meminfo("Committed_AS:") / 1024 + 16384));
+	ASSERT_LE(0, set_number(OVERCOMMIT "kbytes", rk_meminfo("Committed_AS") / 1024 + 16384));
 	mode = set_number(OVERCOMMIT "memory", 2);
-	ret = create(self->fd, 64 * MIB, &handle);
+	ret = rk_create_bo(self->fd, 64 * MIB, &handle);
 	EXPECT_EQ(2, set_number(OVERCOMMIT "memory", mode));
 	set_number(OVERCOMMIT "ratio", ratio);
 	EXPECT_EQ(-ENOMEM, ret);
@@ -654,7 +629,7 @@ RK_TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120,
 		ASSERT_LE(0, pid);
 		if (!pid) {
 			for (;;) {
-				if (!create(self->fd, 300 * MIB, &handle))
+				if (!rk_create_bo(self->fd, 300 * MIB, &handle))
 					rk_gem_close(self->fd, handle);
 			}
 		}
@@ -676,7 +651,7 @@ RK_TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120,
 RK_TEST_F_TIMEOUT(limits, freed_by_a_call_that_sleeps, 60,
 		  "a BO that is not counted any more takes no memory, while who freed it sleeps in a call")
 {
-	long long before = meminfo("Shmem:");
+	long long before = rk_meminfo("Shmem");
 	struct drm_rknpu_submit s;
 	struct rv_chain chain;
 	struct rv_bo bo;
@@ -690,7 +665,7 @@ RK_TEST_F_TIMEOUT(limits, freed_by_a_call_that_sleeps, 60,
 		SKIP(return, "no vendor node");
 	ASSERT_EQ(0, rv_chain_init(&chain, fd, 1, 0, 0));
 	ASSERT_EQ(0, rv_bo_init(&bo, fd, LARGE_BO, RV_FLAGS, 0));
-	EXPECT_LT(before + LARGE_BO / 2, meminfo("Shmem:"));
+	EXPECT_LT(before + LARGE_BO / 2, rk_meminfo("Shmem"));
 	rk_latency_us(1000000);
 	rv_chain_submit(&chain, &s);
 	s.core_mask = 1;
@@ -706,7 +681,7 @@ RK_TEST_F_TIMEOUT(limits, freed_by_a_call_that_sleeps, 60,
 	rv_bo_fini(&bo);
 	for (int i = 0; i < 10000 && rk_stat("bo_bytes") >= self->bytes + LARGE_BO; i++)
 		rk_sleep_ms(1);
-	EXPECT_GT(before + LARGE_BO / 2, meminfo("Shmem:"));
+	EXPECT_GT(before + LARGE_BO / 2, rk_meminfo("Shmem"));
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	rv_chain_fini(&chain);
@@ -727,26 +702,16 @@ RK_TEST_F_TIMEOUT(limits, closed_in_another_file, 300,
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &limit));
 	ASSERT_EQ(0, rk_client_init_on(&c, rk_open_as(SOMEBODY, rk_open)));
 	for (int i = 0; i < ROUNDS; i++) {
-		ASSERT_EQ(0, create(c.fd, limit / 3 * 2, &handle));
+		ASSERT_EQ(0, rk_create_bo(c.fd, limit / 3 * 2, &handle));
 		ASSERT_EQ(0, rk_client_run(&c, 1));
 		ASSERT_EQ(0, rk_gem_close(c.fd, handle));
-		ASSERT_EQ(0, create(self->fd, limit / 3 * 2, &handle)) TH_LOG("round %d", i);
+		ASSERT_EQ(0, rk_create_bo(self->fd, limit / 3 * 2, &handle)) TH_LOG("round %d", i);
 		ASSERT_EQ(0, rk_gem_close(self->fd, handle));
 	}
 	rk_client_fini(&c);
 }
 
 #define IMPORT	(8 * MIB)
-
-/* All that is left for the user of the file. */
-static void take_the_rest(int fd)
-{
-	uint32_t handle;
-
-	for (uint32_t size = 64 * MIB; size >= RK_PAGE; size /= 2)
-		while (!create(fd, size, &handle))
-			;
-}
 
 RK_TEST_F_TIMEOUT(limits, closed_before_other_calls, 120,
 		  "a BO that a file closes right after its job makes room for what open() and imports need")
@@ -759,17 +724,17 @@ RK_TEST_F_TIMEOUT(limits, closed_before_other_calls, 120,
 	ASSERT_EQ(65, set_percent(USER_PERCENT, 3));
 	for (int i = 0; i < 5; i++) {
 		ASSERT_EQ(0, rk_client_init_on(&c, rk_open_as(SOMEBODY, rk_open)));
-		ASSERT_EQ(0, create(c.fd, IMPORT, &handle));
+		ASSERT_EQ(0, rk_create_bo(c.fd, IMPORT, &handle));
 		buf = rk_export(c.fd, handle);
 		ASSERT_LE(0, buf);
-		ASSERT_EQ(0, create(c.fd, MIB, &large[0]));
-		ASSERT_EQ(0, create(c.fd, MIB, &large[1]));
-		take_the_rest(c.fd);
+		ASSERT_EQ(0, rk_create_bo(c.fd, MIB, &large[0]));
+		ASSERT_EQ(0, rk_create_bo(c.fd, MIB, &large[1]));
+		rk_take_memory(c.fd, 64 * MIB);
 		ASSERT_EQ(0, rk_client_run(&c, 1));
 		ASSERT_EQ(0, rk_gem_close(c.fd, large[0]));
 		fd = rk_open_as(SOMEBODY, rk_open);
 		EXPECT_LE(0, fd) TH_LOG("round %d: %d", i, fd);
-		take_the_rest(c.fd);
+		rk_take_memory(c.fd, 64 * MIB);
 		ASSERT_EQ(0, rk_client_run(&c, 1));
 		ASSERT_EQ(0, rk_gem_close(c.fd, large[1]));
 		EXPECT_EQ(0, drmPrimeFDToHandle(fd, buf, &handle)) TH_LOG("round %d", i);
@@ -777,266 +742,6 @@ RK_TEST_F_TIMEOUT(limits, closed_before_other_calls, 120,
 		close(buf);
 		rk_client_fini(&c);
 	}
-}
-
-/* ---- jobs that are not over ---- */
-
-#define FILE_TASKS	1048576u
-#define JOB_TASKS	65536u
-/* That of the job which hangs in front of the others, while they are queued. */
-#define DEADLINE_MS	6000
-
-/* A job of one task on core 0, and the most tasks that it may have. */
-static int queue_init(struct rk_client *c, struct drm_rocket_task *t,
-		      struct drm_rocket_job_ext *job)
-{
-	int ret = rk_client_init(c);
-
-	if (!ret)
-		ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[0]);
-	for (uint32_t i = 1; i < JOB_TASKS; i++)
-		t[i] = t[0];
-	rk_job_ext(job, t, 1, NULL, NULL);
-	job->core_mask = 1;
-	job->timeout_ns = DEADLINE_MS * RK_MS;
-	return ret;
-}
-
-RK_TEST_F_TIMEOUT(limits, tasks_of_a_file, 180,
-		  "a file can queue tasks up to its limit, and others can theirs")
-{
-	static struct drm_rocket_task t[JOB_TASKS];
-	struct drm_rocket_job_ext job;
-	struct rk_client c, other;
-	unsigned int n = 0;
-	int ret;
-
-	RK_REQUIRE_MODEL();
-	if (rk_slow() > 1)
-		SKIP(return, "the job that hangs would be given up before a million tasks were read");
-	ASSERT_EQ(0, queue_init(&c, t, &job));
-	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
-	ASSERT_EQ(0, rk_submit_ext(c.fd, &job, 1, NULL));
-	job.task_count = JOB_TASKS;
-	while (!(ret = rk_submit_ext(c.fd, &job, 1, NULL)))
-		n++;
-	EXPECT_EQ(-EBUSY, ret);
-	EXPECT_EQ(FILE_TASKS / JOB_TASKS - 1, n);
-	job.task_count = JOB_TASKS - 1;
-	EXPECT_EQ(0, rk_submit_ext(c.fd, &job, 1, NULL));
-	job.task_count = 1;
-	EXPECT_EQ(-EBUSY, rk_submit_ext(c.fd, &job, 1, NULL));
-	/* It is nobody else's. */
-	EXPECT_EQ(0, rk_client_init(&other));
-	EXPECT_EQ(0, rk_client_run(&other, 1));
-	rk_client_fini(&other);
-	rk_client_fini(&c);
-}
-
-RK_TEST_F_TIMEOUT(limits, tasks_are_given_back, 180,
-		  "tasks count until their job is over, whether they ran or not")
-{
-	static struct drm_rocket_task t[JOB_TASKS];
-	struct drm_rocket_job_ext job;
-	struct drm_rocket_wait_job w;
-	struct rk_client c;
-	uint64_t id;
-
-	RK_REQUIRE_MODEL();
-	ASSERT_EQ(0, queue_init(&c, t, &job));
-	job.task_count = JOB_TASKS;
-	rk_fault_arm(0, NPU_FAULT_DMA_READ, 0, 0);
-	for (uint32_t i = 0; i < FILE_TASKS / JOB_TASKS + 2; i++) {
-		ASSERT_EQ(0, rk_submit_ext(c.fd, &job, 1, &id)) TH_LOG("job %u", i);
-		ASSERT_EQ(0, rk_wait_job(c.fd, id, RK_FOREVER, &w));
-		EXPECT_EQ(-EIO, w.error);
-	}
-	rk_model_calm();
-	EXPECT_EQ(0, rk_client_run(&c, 1));
-	rk_client_fini(&c);
-}
-
-#define READ_BOS	32
-#define READERS		1024
-
-RK_TEST_F_TIMEOUT(limits, uses_of_bos_in_a_call, 300,
-		  "a call whose many jobs name many BOs that many use is refused, not worked on for minutes")
-{
-	static struct drm_rocket_task t[JOB_TASKS], others[JOB_TASKS];
-	static struct drm_rocket_job_ext jobs[READERS];
-	struct drm_rocket_job_ext hang;
-	struct drm_rocket_wait_job w;
-	struct rk_client c, other;
-	uint32_t handle[READ_BOS];
-	uint64_t first;
-
-	RK_REQUIRE_MODEL();
-	if (rk_slow() > 1)
-		SKIP(return, "takes minutes");
-	rk_module_param("max_job_ms", 60000);
-	ASSERT_EQ(0, queue_init(&other, others, &hang));
-	ASSERT_EQ(0, queue_init(&c, t, &jobs[0]));
-	for (int i = 0; i < READ_BOS; i++) {
-		ASSERT_EQ(0, create(c.fd, RK_PAGE, &handle[i]));
-	}
-	jobs[0].in_bo_handles = (uintptr_t)handle;
-	jobs[0].in_bo_handle_count = READ_BOS;
-	for (int i = 1; i < READERS; i++)
-		jobs[i] = jobs[0];
-	hang.timeout_ns = 60000 * RK_MS;
-	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
-	ASSERT_EQ(0, rk_submit_ext(other.fd, &hang, 1, NULL));
-	/* Of two files the other one's first job may come first. */
-	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_BUSY, 1, 10000));
-	EXPECT_EQ(0, rk_submit_ext(c.fd, jobs, READERS, NULL));
-	EXPECT_EQ(0, rk_submit_ext(c.fd, jobs, READERS, NULL));
-	EXPECT_EQ(-EBUSY, rk_submit_ext(c.fd, jobs, READERS, NULL));
-	/* There is room for a few, and once the lists are short again for as many as before. */
-	EXPECT_EQ(0, rk_submit_ext(c.fd, jobs, 8, &first));
-	rk_client_fini(&other);
-	EXPECT_EQ(0, rk_wait_job(c.fd, first + 7, RK_FOREVER, &w));
-	EXPECT_EQ(0, rk_submit_ext(c.fd, jobs, READERS, &first));
-	EXPECT_EQ(0, rk_wait_job(c.fd, first + READERS - 1, RK_FOREVER, &w));
-	rk_client_fini(&c);
-}
-
-RK_TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180, "a file can queue jobs up to its limit")
-{
-	static struct drm_rocket_task t[JOB_TASKS];
-	static struct drm_rocket_job_ext jobs[1024];
-	uint64_t max = rk_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_JOBS);
-	struct drm_rocket_wait_job w;
-	uint64_t hung = 0;
-	struct rk_client c;
-	bool over;
-	int ret;
-
-	RK_REQUIRE_MODEL();
-	ASSERT_EQ(0, queue_init(&c, t, &jobs[0]));
-	ASSERT_EQ(0, max % ARRAY_SIZE(jobs));
-	for (size_t i = 1; i < ARRAY_SIZE(jobs); i++)
-		jobs[i] = jobs[0];
-	/* More run than may wait. */
-	for (uint64_t n = 0; n < max + ARRAY_SIZE(jobs); n += ARRAY_SIZE(jobs)) {
-		uint64_t first;
-
-		ASSERT_EQ(0, rk_submit_ext(c.fd, jobs, ARRAY_SIZE(jobs), &first));
-		ASSERT_EQ(0, rk_wait_job(c.fd, first + ARRAY_SIZE(jobs) - 1, RK_FOREVER, &w));
-	}
-	/* None does. */
-	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
-	for (uint64_t n = 0; n < max; n += ARRAY_SIZE(jobs))
-		ASSERT_EQ(0, rk_submit_ext(c.fd, jobs, ARRAY_SIZE(jobs), n ? NULL : &hung));
-	ret = rk_submit_ext(c.fd, jobs, 1, NULL);
-	/* Its end may be forgotten, if as many ended after it. */
-	over = !ret && rk_slow() > 1 && rk_wait_job(c.fd, hung, 0, &w) != -EBUSY;
-	rk_client_fini(&c);
-	if (over)
-		SKIP(return, "the job that hangs was given up before so many were queued");
-	EXPECT_EQ(-EBUSY, ret);
-}
-
-/* ---- what jobs leave behind when they are over ---- */
-
-/* As many handles as a call may have. */
-#define NAMED_BOS	128
-/* Lists of more take over 8 KiB, which kernels before 5.14 forget to take off the sum when they free it. */
-#define NAMING_JOBS	512
-#define NAMING_CALLS	8
-
-FIXTURE(limits_fences) {
-	struct rk_client c;
-	uint32_t handle[NAMING_CALLS][NAMED_BOS];
-};
-
-FIXTURE_VARIANT(limits_fences) {
-	/* A job that is not over names the BOs, too. */
-	bool one_is_left;
-};
-
-FIXTURE_VARIANT_ADD(limits_fences, all_are_over) { .one_is_left = false };
-FIXTURE_VARIANT_ADD(limits_fences, one_is_left) { .one_is_left = true };
-
-FIXTURE_SETUP(limits_fences)
-{
-	RK_OPEN_OR_SKIP(self->c.fd);
-	if (!rk_ours())
-		SKIP(return, "another driver");
-	close(self->c.fd);
-	ASSERT_EQ(0, rk_client_init(&self->c));
-	for (int i = 0; i < NAMING_CALLS; i++)
-		for (int j = 0; j < NAMED_BOS; j++)
-			ASSERT_EQ(0, create(self->c.fd, RK_PAGE, &self->handle[i][j]));
-}
-
-FIXTURE_TEARDOWN(limits_fences)
-{
-	rk_model_calm();
-	rk_module_param("max_job_ms", 10000);
-	rk_client_fini(&self->c);
-}
-
-static bool unreclaimable_settles_below(long long bytes)
-{
-	for (int i = 0; i < 1000 && meminfo("SUnreclaim:") >= bytes; i++)
-		rk_sleep_ms(10);
-	if (meminfo("SUnreclaim:") < bytes)
-		return true;
-	printf("# %lld bytes, not below %lld\n", meminfo("SUnreclaim:"), bytes);
-	return false;
-}
-
-/* A job for each of the sets of BOs, of which the first one hangs on core 0. */
-static int leave_one(struct rk_client *c, struct drm_rocket_job_ext *job,
-		     uint32_t handle[NAMING_CALLS][NAMED_BOS])
-{
-	int ret = 0;
-
-	rk_module_param("max_job_ms", 60000);
-	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
-	job->core_mask = 1;
-	job->timeout_ns = 60000 * RK_MS;
-	for (int i = 0; i < NAMING_CALLS && !ret; i++) {
-		job->in_bo_handles = (uintptr_t)handle[i];
-		ret = rk_submit_ext(c->fd, job, 1, NULL);
-	}
-	job->core_mask = 2;
-	job->timeout_ns = 0;
-	return ret ?: rk_wait_count(0, NPU_CNT_BUSY, 1, 10000) ? 0 : -ETIMEDOUT;
-}
-
-RK_TEST_F_TIMEOUT(limits_fences, go_with_the_jobs, 300,
-		  "the fences of jobs that are over take no memory as long as the BOs which they named")
-{
-	static struct drm_rocket_job_ext jobs[NAMING_JOBS];
-	struct drm_rocket_wait_job w;
-	struct drm_rocket_task t;
-	long long before = 0;
-	uint64_t first;
-
-	if (rk_no_iommu() || rk_slow() > 1)
-		SKIP(return, "other memory comes and goes meanwhile");
-	ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova, &t));
-	rk_job_ext(&jobs[0], &t, 1, NULL, NULL);
-	jobs[0].in_bo_handle_count = NAMED_BOS;
-	if (variant->one_is_left) {
-		RK_REQUIRE_MODEL();
-		if (rk_param(self->c.fd, DRM_ROCKET_PARAM_CORE_COUNT) < 2)
-			SKIP(return, "one core");
-		ASSERT_EQ(0, leave_one(&self->c, &jobs[0], self->handle));
-	}
-	for (int i = 0; i < NAMING_CALLS; i++) {
-		jobs[0].in_bo_handles = (uintptr_t)self->handle[i];
-		for (int j = 1; j < NAMING_JOBS; j++)
-			jobs[j] = jobs[0];
-		ASSERT_EQ(0, rk_submit_ext(self->c.fd, jobs, NAMING_JOBS, &first));
-		ASSERT_EQ(0, rk_wait_job(self->c.fd, first + NAMING_JOBS - 1, RK_FOREVER, &w));
-		/* What the allocator keeps for the next jobs is there after the first ones. */
-		if (!i)
-			before = meminfo("SUnreclaim:");
-	}
-	/* A quarter of what the BOs count. */
-	EXPECT_TRUE(unreclaimable_settles_below(before + NAMING_CALLS * NAMED_BOS * RK_PAGE / 2));
 }
 
 RK_HARNESS_MAIN

@@ -152,14 +152,12 @@ static pid_t start_member(int (*member)(void))
 static int fill_with_bos(void)
 {
 	int fd = rk_open(), n, ret = 0;
+	uint32_t handle;
 
 	if (fd < 0)
 		return 201;
-	for (n = 0; n < 100 && !ret; n++) {
-		struct drm_rocket_create_bo c = { .size = MIB };
-
-		ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
-	}
+	for (n = 0; n < 100 && !ret; n++)
+		ret = rk_create_bo(fd, MIB, &handle);
 	if (ret != -ENOMEM)
 		return 202;
 	return used() > 8 * MIB ? n - 1 : 203;
@@ -189,13 +187,13 @@ static int slow_node;
 static int create_slowly(void)
 {
 	struct drm_rknpu_mem_create v = { .size = SLOW_BO, .flags = RV_FLAGS };
-	struct drm_rocket_create_bo c = { .size = SLOW_BO };
 	int fd = slow_node == 0 ? rk_open() : slow_node == 1 ? rv_open_render() : rv_open_misc();
+	uint32_t handle;
 	int ret;
 
 	if (fd < 0)
 		return 201;
-	ret = slow_node == 0 ? rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c) : rv_create(fd, &v);
+	ret = slow_node == 0 ? rk_create_bo(fd, SLOW_BO, &handle) : rv_create(fd, &v);
 	if (ret)
 		return ret == -ENODEV ? 0 : 202;
 	return 203;
@@ -330,12 +328,12 @@ RK_TEST_F_TIMEOUT(memcg, too_many_jobs_are_the_callers_trouble, 180,
 static int press(void)
 {
 	for (;;) {
-		struct drm_rocket_create_bo create = { .size = MIB };
 		int fd = rk_open();
+		uint32_t handle;
 
 		if (fd < 0)
 			return 201;
-		while (!rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &create))
+		while (!rk_create_bo(fd, MIB, &handle))
 			;
 		close(fd);
 		write_number("/proc/sys/vm/drop_caches", 3);

@@ -69,15 +69,14 @@ static int run_three(void)
 /* Jobs are ended before the device says that it is gone. */
 static int create_until_gone(int fd)
 {
-	struct drm_rocket_create_bo c;
+	uint32_t handle;
 	int ret;
 
 	for (int i = 0; i < 100; i++) {
-		c = (struct drm_rocket_create_bo) { .size = 4096 };
-		ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
+		ret = rk_create_bo(fd, RK_PAGE, &handle);
 		if (ret)
 			break;
-		rk_gem_close(fd, c.handle);
+		rk_gem_close(fd, handle);
 		rk_sleep_ms(100);
 	}
 	return ret;

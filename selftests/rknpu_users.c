@@ -610,29 +610,18 @@ RK_TEST_F_TIMEOUT(users, what_waits_for_ones_points_is_not_anothers, 120,
 #define USER_PERCENT	13
 #define ALL_PERCENT	15
 
-static int create(int fd, uint32_t size)
-{
-	struct drm_rocket_create_bo c = { .size = size };
-
-	return rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
-}
-
 /* All that there is for files of that user. */
 static int take_all(uid_t uid, int *fd)
 {
-	int ret = 0;
-
 	for (int i = 0; i < ATTACKER_FILES; i++) {
+		int ret;
+
 		fd[i] = rk_open_as(uid, rk_open);
 		if (fd[i] < 0)
 			return fd[i];
-		for (uint32_t size = MIB; size >= RK_PAGE; size /= 2) {
-			do
-				ret = create(fd[i], size);
-			while (!ret);
-			if (ret != -ENOMEM)
-				return ret;
-		}
+		ret = rk_take_memory(fd[i], MIB);
+		if (ret != -ENOMEM)
+			return ret;
 	}
 	return 0;
 }
@@ -664,6 +653,7 @@ RK_TEST_F_TIMEOUT(users, memory_of_some_is_not_anothers, 200,
 	long long bytes;
 	int fd[ATTACKERS][ATTACKER_FILES];
 	struct rk_client c;
+	uint32_t handle;
 
 	if (rk_no_iommu())
 		SKIP(return, "no contiguous memory for all that");
@@ -687,7 +677,7 @@ RK_TEST_F_TIMEOUT(users, memory_of_some_is_not_anothers, 200,
 
 	EXPECT_EQ(0, full_open(&c, VICTIM));
 	if (c.fd > 0) {
-		EXPECT_EQ(0, create(c.fd, own / RK_PAGE * RK_PAGE));
+		EXPECT_EQ(0, rk_create_bo(c.fd, own / RK_PAGE * RK_PAGE, &handle));
 		EXPECT_EQ(0, rk_client_run(&c, 1));
 		rk_client_fini(&c);
 	}
@@ -871,14 +861,12 @@ static void keeper_fini(struct keeper *k)
 /* All that is left for files of that user goes to one, so that no other one can be opened. */
 static int take_rest(uid_t uid)
 {
-	int ret = 0, fd = rk_open_as(uid, rk_open);
+	int ret, fd = rk_open_as(uid, rk_open);
 
-	for (uint32_t size = MIB; fd >= 0 && size >= RK_PAGE && (!ret || ret == -ENOMEM); size /= 2) {
-		do
-			ret = create(fd, size);
-		while (!ret);
-	}
-	return fd < 0 || ret == -ENOMEM ? fd : ret;
+	if (fd < 0)
+		return fd;
+	ret = rk_take_memory(fd, MIB);
+	return ret == -ENOMEM ? fd : ret;
 }
 
 RK_TEST_F_TIMEOUT(users, memory_is_not_kept_by_anothers_threads, 300,
@@ -886,6 +874,7 @@ RK_TEST_F_TIMEOUT(users, memory_is_not_kept_by_anothers_threads, 300,
 {
 	static struct keeper k;
 	struct rk_client c;
+	uint32_t handle;
 	struct rk_bo bo;
 	long long bytes;
 	int fd, again;
@@ -908,7 +897,7 @@ RK_TEST_F_TIMEOUT(users, memory_is_not_kept_by_anothers_threads, 300,
 	rk_client_fini(&c);
 	again = rk_open_as(CLOSER, rk_open);
 	EXPECT_LE(0, again);
-	EXPECT_EQ(0, create(again, CLOSED_BYTES / 2));
+	EXPECT_EQ(0, rk_create_bo(again, CLOSED_BYTES / 2, &handle));
 	EXPECT_TRUE(keeper_keeps(&k));
 	close(again);
 	close(fd);

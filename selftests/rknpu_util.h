@@ -116,6 +116,10 @@ struct rk_bo {
 /* Creates and maps; every function returns 0 or a negative errno. */
 int rk_bo_init(struct rk_bo *bo, int fd, uint32_t size);
 void rk_bo_fini(struct rk_bo *bo);
+/* One that nobody maps. */
+int rk_create_bo(int fd, uint32_t size, uint32_t *handle);
+/* Such BOs of @largest bytes, of half of that and so on, until a page is refused: with what. */
+int rk_take_memory(int fd, uint32_t largest);
 int rk_gem_close(int fd, uint32_t handle);
 /* A dma-buf of it, or a negative errno. */
 int rk_export(int fd, uint32_t handle);
@@ -337,6 +341,8 @@ void rk_stay_awake(bool on);
 
 /* Value of "name" in a line "name value" of the driver's stats, or -1. */
 long long rk_stat(const char *name);
+/* Bytes of a row of /proc/meminfo, whose name has no colon here, or -1. */
+long long rk_meminfo(const char *name);
 long long rk_core_stat(unsigned int core, const char *name);
 /* The sum over all cores. */
 long long rk_cores_stat(const char *name);

@@ -44,6 +44,28 @@ void rk_bo_fini(struct rk_bo *bo)
 	memset(bo, 0, sizeof(*bo));
 }
 
+int rk_create_bo(int fd, uint32_t size, uint32_t *handle)
+{
+	struct drm_rocket_create_bo c = { .size = size };
+	int ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
+
+	*handle = c.handle;
+	return ret;
+}
+
+int rk_take_memory(int fd, uint32_t largest)
+{
+	uint32_t handle;
+	int ret = -ENOMEM;
+
+	for (uint32_t size = largest; size >= RK_PAGE && ret == -ENOMEM; size /= 2) {
+		do
+			ret = rk_create_bo(fd, size, &handle);
+		while (!ret);
+	}
+	return ret;
+}
+
 int rk_gem_close(int fd, uint32_t handle)
 {
 	/* drmCloseBufferHandle() is newer than Debian 11's libdrm. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the driver counts: debugfs and fdinfo; and keeping its cores awake. */
+/* What the driver counts, in debugfs and fdinfo, and the kernel; and keeping cores awake. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <glob.h>
@@ -33,6 +33,21 @@ long long rk_stat(const char *name)
 			found = v;
 	fclose(f);
 	return found;
+}
+
+long long rk_meminfo(const char *name)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	size_t n = strlen(name);
+	long long bytes = -1;
+	char line[128];
+
+	while (f && bytes < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, n) && line[n] == ':')
+			bytes = atoll(line + n + 1) * 1024;
+	if (f)
+		fclose(f);
+	return bytes;
 }
 
 long long rk_core_stat(unsigned int core, const char *name)
