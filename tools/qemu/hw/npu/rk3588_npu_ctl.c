@@ -35,10 +35,10 @@ typedef struct NpuTraceEntry {
     uint32_t info;
 } NpuTraceEntry;
 
-typedef struct NpuSpuriousCb {
-    NpuCtlSpuriousFn fn;
+typedef struct NpuArmedCb {
+    NpuCtlArmedFn fn;
     void *opaque;
-} NpuSpuriousCb;
+} NpuArmedCb;
 
 typedef struct NpuShareCb {
     NpuCtlShareFn fn;
@@ -82,7 +82,7 @@ struct Rk3588NpuCtlState {
     NpuTraceEntry trace[NPU_CTL_TRACE_DEPTH];
 
     NpuFaults faults;
-    NpuSpuriousCb spurious[NPU_MAX_CORES];
+    NpuArmedCb armed[NPU_MAX_CORES];
 };
 
 static bool counter_is_state(unsigned c)
@@ -165,12 +165,11 @@ bool npu_ctl_flipped(Rk3588NpuCtlState *s, enum npu_ctl_reading reading)
     return s && (s->flip & (1u << reading));
 }
 
-void npu_ctl_set_spurious_cb(Rk3588NpuCtlState *s, unsigned core,
-                             NpuCtlSpuriousFn fn, void *opaque)
+void npu_ctl_set_armed_cb(Rk3588NpuCtlState *s, unsigned core,
+                          NpuCtlArmedFn fn, void *opaque)
 {
     if (s && core < NPU_MAX_CORES) {
-        s->spurious[core].fn = fn;
-        s->spurious[core].opaque = opaque;
+        s->armed[core] = (NpuArmedCb) { fn, opaque };
     }
 }
 
@@ -374,18 +373,22 @@ static void npu_ctl_clear_counters(Rk3588NpuCtlState *s)
     s->max_busy = ctpop32(s->busy_mask);
 }
 
-static void npu_ctl_fire_spurious(Rk3588NpuCtlState *s, uint32_t which)
+/* What waits for no event. */
+static void npu_ctl_tell_armed(Rk3588NpuCtlState *s, uint32_t kind,
+                               uint32_t which)
 {
     unsigned core;
 
     for (core = 0; core < NPU_MAX_CORES; core++) {
-        if (which != NPU_CTL_ANY_CORE && which != core) {
+        const NpuArmedCb *cb = &s->armed[core];
+
+        if (!cb->fn || (which != NPU_CTL_ANY_CORE && which != core)) {
             continue;
         }
-        if (s->spurious[core].fn) {
-            npu_faults_fired(&s->faults, core, NPU_FAULT_IRQ_SPURIOUS, 0);
-            s->spurious[core].fn(s->spurious[core].opaque);
+        if (kind == NPU_FAULT_IRQ_SPURIOUS) {
+            npu_faults_fired(&s->faults, core, kind, 0);
         }
+        cb->fn(cb->opaque, kind);
     }
 }
 
@@ -393,8 +396,8 @@ static void npu_ctl_arm(Rk3588NpuCtlState *s, uint32_t kind,
                         const NpuArmedFault *f)
 {
     npu_faults_arm(&s->faults, kind, f);
-    if (kind == NPU_FAULT_IRQ_SPURIOUS) {
-        npu_ctl_fire_spurious(s, f->core);
+    if (kind == NPU_FAULT_IRQ_SPURIOUS || kind == NPU_FAULT_CORE_DEAD) {
+        npu_ctl_tell_armed(s, kind, f->core);
     }
 }
 

@@ -198,6 +198,21 @@ void npu_irq_clear(NpuIrq *irq, uint32_t bits)
     npu_irq_end_spurious(irq);
 }
 
+/* Of a core that is dead both lines go down, whatever they were up for. */
+static void npu_irq_fault_armed(void *opaque, unsigned kind)
+{
+    NpuIrq *irq = opaque;
+
+    if (kind == NPU_FAULT_IRQ_SPURIOUS) {
+        npu_irq_spurious(irq);
+        return;
+    }
+    npu_irq_update(irq);
+    if (irq->env->iommu) {
+        rk_iommu_update_irq(irq->env->iommu);
+    }
+}
+
 /* --- Life --- */
 
 void npu_irq_reset(NpuIrq *irq)
@@ -222,13 +237,13 @@ void npu_irq_realize(NpuIrq *irq)
     timer_init_ns(&irq->late_timer, QEMU_CLOCK_VIRTUAL, npu_irq_late_over,
                   irq);
     timer_init_ns(&irq->dup_timer, QEMU_CLOCK_VIRTUAL, npu_irq_spurious, irq);
-    npu_ctl_set_spurious_cb(irq->env->ctl, irq->env->core_index,
-                            npu_irq_spurious, irq);
+    npu_ctl_set_armed_cb(irq->env->ctl, irq->env->core_index,
+                         npu_irq_fault_armed, irq);
 }
 
 void npu_irq_unrealize(NpuIrq *irq)
 {
-    npu_ctl_set_spurious_cb(irq->env->ctl, irq->env->core_index, NULL, NULL);
+    npu_ctl_set_armed_cb(irq->env->ctl, irq->env->core_index, NULL, NULL);
     npu_irq_fault_reset(irq);
 }
 

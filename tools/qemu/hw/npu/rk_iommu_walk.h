@@ -91,7 +91,6 @@ struct RkIommuState {
 
 bool rk_iommu_accessible(RkIommuState *s);
 bool rk_iommu_held_in_reset(RkIommuState *s);
-void rk_iommu_update_irq(RkIommuState *s);
 void rk_iommu_zap_all(RkIommuBank *b);
 void rk_iommu_zap_line(RkIommuBank *b, uint32_t iova);
 /* Latch a page fault.  A replay of the reported access stays silent. */

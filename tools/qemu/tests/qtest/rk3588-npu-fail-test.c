@@ -525,7 +525,10 @@ static void test_core_dead(void)
 
     disarm(q);
     assert_job_works(q);
+    kick_job(q);
+    g_assert_true(wait_irq(q));
     arm_forever(q, NPU_FAULT_CORE_DEAD, 0);
+    g_assert_false(qtest_get_irq(q, 0));
     g_assert_cmphex(events(q), ==, 0);
     disarm(q);
     g_assert_cmphex(events(q), !=, 0);

@@ -101,9 +101,12 @@ void npu_ctl_set_meet_cb(Rk3588NpuCtlState *s, unsigned core,
 void npu_ctl_hang(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
                   const char *why, uint32_t enable, const uint32_t *regs);
 
-/* Called when a test arms NPU_FAULT_IRQ_SPURIOUS for @core. */
-typedef void (*NpuCtlSpuriousFn)(void *opaque);
-void npu_ctl_set_spurious_cb(Rk3588NpuCtlState *s, unsigned core,
-                             NpuCtlSpuriousFn fn, void *opaque);
+/*
+ * Called when a test arms a fault of @core that waits for no event:
+ * NPU_FAULT_IRQ_SPURIOUS and NPU_FAULT_CORE_DEAD.
+ */
+typedef void (*NpuCtlArmedFn)(void *opaque, unsigned kind);
+void npu_ctl_set_armed_cb(Rk3588NpuCtlState *s, unsigned core,
+                          NpuCtlArmedFn fn, void *opaque);
 
 #endif

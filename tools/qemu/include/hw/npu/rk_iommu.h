@@ -58,6 +58,8 @@ bool rk_iommu_settles(RkIommuState *s);
  * bank 0; without any the line is up until somebody looks for its cause.
  */
 void rk_iommu_raise(RkIommuState *s, uint32_t bits);
+/* Whether the line is up may have changed. */
+void rk_iommu_update_irq(RkIommuState *s);
 
 /*
  * For tests: an access that the core is not done with, @ns later.  It is a
