@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A client to record: client ops|shifted|fork|clone|handler|threads|killed|signals|vfork|early|cancel|mute|exit|
- * dup2|range|from|misc|numbers|unlisted|failed|late|cores. Its jobs are small products whose results lie where the
- * test of npu-replay knows them, but for those of the last.
+ * dup2|range|from|misc|numbers|unlisted|failed|late|cores|core1. Its jobs are small products whose results lie where the
+ * test of npu-replay knows them, but for those of "cores".
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,6 +25,9 @@
 #define K	32u
 #define OPS	3u
 #define STEP	4096u	/* between operands of operations */
+
+/* That jobs and their programs are for, 0: any that they suit. */
+static uint32_t core;
 
 struct buffers {
 	struct npu_dev *dev;
@@ -89,24 +92,26 @@ void client_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint64_t 
 static void run(struct buffers *b, struct npu_prog *p, struct npu_bo *in, struct npu_bo *out)
 {
 	struct npu_bo *ins[] = { in, b->weights, b->program };
+	const struct npu_job_opts opts = { .core_mask = 1u << core };
 	struct npu_task tasks[OPS];
 	struct npu_hwjob job = {
 		.tasks = tasks, .ntasks = (uint32_t)npu_prog_ntasks(p), .in = ins, .nin = 3,
 		.out = &out, .nout = 1,
 	};
+	uint64_t first;
 	int ret;
 
 	memcpy(b->program->map, npu_prog_entries(p), npu_prog_count(p) * 8);
 	for (uint32_t i = 0; i < job.ntasks; i++) {
-		size_t first, count;
+		size_t begin, count;
 
-		npu_prog_task(p, i, &first, &count);
-		tasks[i] = (struct npu_task) { (uint32_t)(b->program->iova + first * 8),
+		npu_prog_task(p, i, &begin, &count);
+		tasks[i] = (struct npu_task) { (uint32_t)(b->program->iova + begin * 8),
 					       (uint32_t)count };
 	}
 	ret = npu_bo_fini(b->program);
 	if (!ret)
-		ret = npu_submit(b->dev, &job, 1);
+		ret = core ? npu_submit_ext(b->dev, &job, &opts, 1, &first) : npu_submit(b->dev, &job, 1);
 	if (!ret)
 		ret = npu_bo_prep(out, -1);
 	if (ret)
@@ -131,7 +136,7 @@ static void start(struct buffers *b, int seed, size_t unused)
 /* Three operations in one job, and then a job that reads what the first of them wrote. */
 static void run_both(struct buffers *b, void (*between)(struct buffers *b))
 {
-	struct npu_prog *p = npu_prog_new_for(npu_dev_chip(b->dev), 0);
+	struct npu_prog *p = npu_prog_new_for(npu_dev_chip(b->dev), core);
 
 	add_product(p, b->in->iova, b->weights->iova, b->out->iova, M);
 	for (uint32_t i = 0; i < 2; i++)
@@ -413,6 +418,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
+	core = !strcmp(what, "core1");
 	if (!strcmp(what, "fork"))
 		return forks();
 	if (!strcmp(what, "clone"))
