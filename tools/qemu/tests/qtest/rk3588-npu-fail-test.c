@@ -510,6 +510,7 @@ static void test_core_dead(void)
 {
     QTestState *q = start();
 
+    qtest_irq_intercept_out_named(q, "/machine/npu-core0", "sysbus-irq");
     set_mmu(q, true);
     arm_forever(q, NPU_FAULT_CORE_DEAD, 0xffffffff);
     g_assert_cmphex(rd(q, INT_RAW), ==, 0xffffffff);
@@ -527,11 +528,26 @@ static void test_core_dead(void)
     assert_job_works(q);
     kick_job(q);
     g_assert_true(wait_irq(q));
+    g_assert_true(qtest_get_irq(q, 0));
     arm_forever(q, NPU_FAULT_CORE_DEAD, 0);
     g_assert_false(qtest_get_irq(q, 0));
     g_assert_cmphex(events(q), ==, 0);
     disarm(q);
     g_assert_cmphex(events(q), !=, 0);
+    qtest_quit(q);
+}
+
+static void test_core_dead_iommu(void)
+{
+    QTestState *q = start();
+
+    qtest_irq_intercept_out_named(q, "/machine/npu-iommu0", "sysbus-irq");
+    set_mmu(q, true);
+    arm(q, NPU_FAULT_IRQ_MMU, 0, 2);
+    assert_job_works(q);
+    g_assert_true(qtest_get_irq(q, 0));
+    arm_forever(q, NPU_FAULT_CORE_DEAD, 0xffffffff);
+    g_assert_false(qtest_get_irq(q, 0));
     qtest_quit(q);
 }
 
@@ -680,6 +696,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-fail/clk-stuck", test_clk_stuck);
     qtest_add_func("rk3588-npu-fail/clk-stuck-rk3576", test_clk_stuck_rk3576);
     qtest_add_func("rk3588-npu-fail/core-dead", test_core_dead);
+    qtest_add_func("rk3588-npu-fail/core-dead-iommu", test_core_dead_iommu);
     qtest_add_func("rk3588-npu-fail/hang-stays", test_hang_stays);
     qtest_add_func("rk3588-npu-fail/qom", test_qom);
     qtest_add_func("rk3588-npu-fail/names", test_names);
