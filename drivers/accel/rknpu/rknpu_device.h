@@ -8,7 +8,7 @@
 #include <drm/drm_device.h>
 
 #include "hw/rknpu_hw.h"
-#include "mem/rknpu_bo.h"
+#include "mem/rknpu_account.h"
 #include "sched/rknpu_sched_types.h"
 
 struct rknpu_vendor;

@@ -10,7 +10,7 @@
 #include <linux/wait.h>
 
 #include "hw/rknpu_soc.h"
-#include "mem/rknpu_bo.h"
+#include "mem/rknpu_account.h"
 #include "rknpu_share_types.h"
 
 struct rknpu_sched;

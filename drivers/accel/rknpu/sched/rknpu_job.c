@@ -12,6 +12,7 @@
 #include <drm/drm_device.h>
 #include <drm/drm_print.h>
 
+#include "mem/rknpu_bo.h"
 #include "rknpu_backlog.h"
 #include "rknpu_client.h"
 #include "rknpu_client_types.h"

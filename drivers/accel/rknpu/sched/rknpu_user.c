@@ -9,6 +9,7 @@
 
 #include <drm/drm_managed.h>
 
+#include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
 #include "rknpu_backlog.h"
 #include "rknpu_client_types.h"
