@@ -172,7 +172,7 @@ static int rknpu_vdt_get_core(struct rknpu_vdt *vdt, struct rknpu_core *core)
 		return dev_err_probe(vdt->dev, -EINVAL, "core %u is not at %pa\n", core->index,
 				     &window->start);
 	ret = rknpu_vdt_map_core(vdt, core, window);
-	if (!ret && (core->iommu->shared || vdt->hw->soc->mmu_gating) && !vdt->hw->no_iommu)
+	if (!ret && !vdt->hw->no_iommu)
 		ret = rknpu_vdt_map_mmus(core, window);
 	if (ret)
 		return dev_err_probe(vdt->dev, ret, "core %u: no registers\n", core->index);
