@@ -51,7 +51,8 @@ static int rknpu_vdt_get_clks(struct rknpu_vdt *vdt)
 	for (i = 0; i < vdt->num_clks; i++) {
 		const char *id = vdt->clks[i].id ?: "";
 
-		if (!strcmp(id, "clk_npu") || !strcmp(id, "scmi_clk"))
+		if (!strcmp(id, "clk_npu") || !strcmp(id, "scmi_clk") ||
+		    !strcmp(id, vdt->hw->soc->clks[0]))
 			vdt->hw->cores[0].npu_clk = vdt->clks[i].clk;
 	}
 	return 0;

@@ -18,6 +18,7 @@ const struct of_device_id rknpu_soc_vendor_match[] = {
 	{ .compatible = "rockchip,rk3568-rknpu", .data = &rknpu_soc_rk3568 },
 	{ .compatible = "rockchip,rk3576-rknpu", .data = &rknpu_soc_rk3576 },
 	{ .compatible = "rockchip,rk3588-rknpu", .data = &rknpu_soc_rk3588 },
+	{ .compatible = "rockchip,rv1126b-rknpu", .data = &rknpu_soc_rv1126b },
 	{ }
 };
 MODULE_DEVICE_TABLE(of, rknpu_soc_vendor_match);

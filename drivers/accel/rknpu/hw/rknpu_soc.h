@@ -134,6 +134,7 @@ extern const struct rknpu_soc rknpu_soc_rk3562;
 extern const struct rknpu_soc rknpu_soc_rk3568;
 extern const struct rknpu_soc rknpu_soc_rk3576;
 extern const struct rknpu_soc rknpu_soc_rk3588;
+extern const struct rknpu_soc rknpu_soc_rv1126b;
 
 /* DT shapes: one DT node per core, as mainline has it; one for all cores, as the vendor has it. */
 extern const struct of_device_id rknpu_soc_mainline_match[];
