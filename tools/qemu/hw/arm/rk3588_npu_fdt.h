@@ -56,6 +56,19 @@ extern const hwaddr rk3576_npu_qos[RK3576_QOS_NUM];
 /* What version 14 of mainline's nodes assigns. */
 #define RK3576_NPU_CLOCK_HZ     594000000
 
+#define RV1126B_NPU_CORE_SIZE   0x8000
+
+extern const Rk3588NpuCoreInfo rv1126b_npu_cores[RV1126B_NPU_CORES];
+extern const hwaddr rv1126b_npu_qos[RV1126B_QOS_NUM];
+
+#define RV1126B_CRU_BASE        0x20000000
+#define RV1126B_GRF_BASE        0x20100000
+#define RV1126B_IOC_GRF_BASE    0x201a0000
+#define RV1126B_QOS_BASE        0x20340000
+#define RV1126B_PMU_BASE        0x20838000
+/* What CLK_NPU_PLL can have that the vendor's lowest voltage is enough for. */
+#define RV1126B_NPU_CLOCK_HZ    594000000
+
 #define RK3588_SYS_GRF_BASE     0xfd58c000
 #define RK3588_PHP_GRF_BASE     0xfd5b0000
 #define RK3588_GRF_SIZE         0x1000
@@ -92,9 +105,10 @@ typedef struct Rk3588NpuFdtConfig {
 void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config);
 /* The same hardware as the vendor's tree has it: one node for all cores. */
 void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
-/* The RK3562's and the RK3568's, which mainline has none of. */
+/* The RK3562's, RK3568's and RV1126B's, which mainline has none of. */
 void rk3562_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
 void rk3568_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
+void rv1126b_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
 /* The RK3576's. */
 void rk3576_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config);
 void rk3576_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);

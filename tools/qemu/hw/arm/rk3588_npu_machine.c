@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Machine "rk3588-npu": the virt board plus the NPU subsystem of an RK3588, or
- * with soc=rk3562, rk3568 or rk3576 that of such a chip, at its real addresses
- * and interrupts.
+ * with soc=rk3562, rk3568, rk3576 or rv1126b that of such a chip, at its real
+ * addresses and interrupts.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -129,6 +129,20 @@ static void npu_set_rk3568(DeviceState *core)
     qdev_prop_set_uint32(core, "encoding", 2);  /* NPU_ENCODING_RK3568 */
 }
 
+/*
+ * Rows soc.rv1126b, soc.rv1126b-encoding, pc.task-con-16,
+ * pc.task-status-halves, pc.raw-high.
+ */
+static void npu_set_rv1126b(DeviceState *core)
+{
+    qdev_prop_set_uint32(core, "version", 0);
+    qdev_prop_set_uint32(core, "version-num", 0);
+    qdev_prop_set_uint32(core, "task-bits", 16);
+    qdev_prop_set_uint32(core, "task-status", 0x48);
+    qdev_prop_set_bit(core, "raw-high-bits", false);
+    qdev_prop_set_uint32(core, "encoding", 4);  /* NPU_ENCODING_RV1126B */
+}
+
 static const NpuSoc npu_socs[] = {
     {
         "rk3588", "rockchip,rk3588", NPU_MAX_CORES, rk3588_npu_cores,
@@ -162,6 +176,14 @@ static const NpuSoc npu_socs[] = {
         { RK3576_PMU0_GRF_BASE, RK3576_IOC_GRF_BASE }, RK3576_NPU_CLOCK_HZ,
         false, false, 0, npu_set_rk3576,
         rk3576_npu_fdt_mainline, rk3576_npu_fdt_vendor,
+    }, {
+        "rv1126b", "rockchip,rv1126b", RV1126B_NPU_CORES, rv1126b_npu_cores,
+        RV1126B_NPU_CORE_SIZE, 0x100,
+        TYPE_RV1126B_CRU, RV1126B_CRU_BASE, TYPE_RV1126B_PMU, RV1126B_PMU_BASE,
+        RV1126B_QOS_NUM, rv1126b_npu_qos,
+        { RV1126B_GRF_BASE, RV1126B_IOC_GRF_BASE }, RV1126B_NPU_CLOCK_HZ,
+        false, true, 0, npu_set_rv1126b,
+        NULL, rv1126b_npu_fdt_vendor,
     },
 };
 
@@ -221,7 +243,7 @@ static const NpuSoc *npu_find_soc(const char *name)
             return &npu_socs[i];
         }
     }
-    error_report("soc must be rk3588, rk3562, rk3568 or rk3576");
+    error_report("soc must be rk3588, rk3562, rk3568, rk3576 or rv1126b");
     exit(EXIT_FAILURE);
 }
 
@@ -237,8 +259,8 @@ static void npu_check_soc(Rk3588NpuMachineState *s)
                      "numbers", s->soc->name);
         exit(EXIT_FAILURE);
     }
-    if (s->iommu_version == 1 && (s->soc->set_core == npu_set_rk3562 ||
-                                  s->soc->set_core == npu_set_rk3576)) {
+    if (s->iommu_version == 1 && s->soc->set_core &&
+        s->soc->set_core != npu_set_rk3568) {
         error_report("soc=%s has npu-iommu 0 or 2", s->soc->name);
         exit(EXIT_FAILURE);
     }
@@ -875,7 +897,7 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
     ARM_SMC_FIRMWARE_CLASS(oc)->call = npu_smc_call;
     object_class_property_add_str(oc, "soc", npu_get_soc, npu_set_soc);
     object_class_property_set_description(oc, "soc",
-        "Whose NPU it is: rk3588, rk3562, rk3568 or rk3576");
+        "Whose NPU it is: rk3588, rk3562, rk3568, rk3576 or rv1126b");
     object_class_property_add_bool(oc, "npu-scmi", npu_get_scmi, npu_set_scmi);
     object_class_property_set_description(oc, "npu-scmi",
         "The device tree has the NPU's clock from SCMI, else a fixed one");

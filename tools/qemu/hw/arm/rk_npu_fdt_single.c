@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Device-tree nodes of the NPU subsystems with one core, of the RK3562 and the
- * RK3568: clocks and power domain as Linux's drivers have them, core and IOMMU
- * as the vendor's tree has them, with the numbers of Linux's drivers.  Simple
- * trees are for kernels that do not have those.
+ * Device-tree nodes of the NPU subsystems with one core, of the RK3562, the
+ * RK3568 and the RV1126B: clocks and power domain as Linux's drivers have them,
+ * core and IOMMU as the vendor's tree has them, with the numbers of Linux's
+ * drivers.  Simple trees are for kernels that do not have those.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -19,7 +19,12 @@ const Rk3588NpuCoreInfo rk3568_npu_cores[RK3568_NPU_CORES] = {
     { 0xfde40000, 151, 1, { 0xfde4b000 } },
 };
 
+const Rk3588NpuCoreInfo rv1126b_npu_cores[RV1126B_NPU_CORES] = {
+    { 0x22000000, 144, 1, { 0x22002000 } },
+};
+
 const hwaddr rk3562_npu_qos[RK3562_QOS_NUM] = { RK3562_QOS_BASE };
+const hwaddr rv1126b_npu_qos[RV1126B_QOS_NUM] = { RV1126B_QOS_BASE };
 
 #define CRU_NODE        "/clock-controller"
 #define PMU_NODE        "/power-management"
@@ -41,11 +46,12 @@ typedef struct NpuNames {
 /* Numbers are those of dt-bindings; of clocks 0 is none. */
 typedef struct NpuChip {
     const Rk3588NpuCoreInfo *core;
-    NpuNames compatible, pmu_compatible, clock_names;
+    hwaddr core_size;
+    NpuNames compatible, pmu_compatible, qos_compatible, clock_names;
     const char *cru_compatible, *power_compatible;
     hwaddr cru_base, cru_size, pmu_base, pmu_size;
     hwaddr grf, qos;            /* 0: none */
-    uint32_t scmi_clk;
+    uint32_t scmi_clk;          /* of the compute clock; 0: that is the aclk */
     uint32_t clk, aclk, hclk;
     uint32_t assigned;          /* of these, what is given a rate */
     uint32_t domain_clk[3];
@@ -58,8 +64,10 @@ typedef struct NpuChip {
 /* dt-bindings of rockchip,rk3562-cru and rockchip,rk3562-power */
 static const NpuChip rk3562 = {
     .core = rk3562_npu_cores,
+    .core_size = RK3588_NPU_CORE_SIZE,
     .compatible = NAMES("rockchip,rk3562-rknpu"),
     .pmu_compatible = NAMES("rockchip,rk3562-pmu\0syscon\0simple-mfd"),
+    .qos_compatible = NAMES("rockchip,rk3562-qos\0syscon"),
     .clock_names = NAMES("scmi_clk\0aclk\0hclk"),
     .cru_compatible = "rockchip,rk3562-cru",
     .power_compatible = "rockchip,rk3562-power-controller",
@@ -85,6 +93,7 @@ static const NpuChip rk3562 = {
  */
 static const NpuChip rk3568 = {
     .core = rk3568_npu_cores,
+    .core_size = RK3588_NPU_CORE_SIZE,
     .compatible = NAMES("rockchip,rk3568-rknpu\0rockchip,rknpu"),
     .pmu_compatible = NAMES("rockchip,rk3568-pmu\0syscon\0simple-mfd"),
     .clock_names = NAMES("scmi_clk\0clk\0aclk\0hclk"),
@@ -106,6 +115,34 @@ static const NpuChip rk3568 = {
     .domain = 6,                /* RK3568_PD_NPU */
     .microvolt = 900000,
     .domain_supply = true,
+};
+
+/*
+ * dt-bindings of rockchip,rv1126b-cru and rockchip,rv1126b-power-controller.
+ * The compute clock is the bus's; on boards it comes from a PVTPLL, for which
+ * Linux has no driver.
+ */
+static const NpuChip rv1126b = {
+    .core = rv1126b_npu_cores,
+    .core_size = RV1126B_NPU_CORE_SIZE,
+    .compatible = NAMES("rockchip,rv1126b-rknpu"),
+    .pmu_compatible = NAMES("rockchip,rv1126b-pmu\0syscon\0simple-mfd"),
+    .qos_compatible = NAMES("syscon"),
+    .clock_names = NAMES("aclk\0hclk"),
+    .cru_compatible = "rockchip,rv1126b-cru",
+    .power_compatible = "rockchip,rv1126b-power-controller",
+    .cru_base = RV1126B_CRU_BASE,
+    .cru_size = RV1126B_CRU_SIZE,
+    .pmu_base = RV1126B_PMU_BASE,
+    .pmu_size = RV1126B_PMU_SIZE,
+    .qos = RV1126B_QOS_BASE,
+    .aclk = 124,                /* ACLK_RKNN */
+    .hclk = 123,                /* HCLK_RKNN */
+    .assigned = 124,
+    .srst_a = 288,              /* SRST_A_RKNN */
+    .srst_h = 287,              /* SRST_H_RKNN */
+    .domain = 0,                /* RV1126B_PD_NPU */
+    .microvolt = 850000,
 };
 
 typedef struct NpuFdt {
@@ -166,7 +203,7 @@ static void add_grf(NpuFdt *f)
 static void add_qos(NpuFdt *f)
 {
     qemu_fdt_add_subnode(f->fdt, QOS_NODE);
-    RK_STRINGS(f->fdt, QOS_NODE, "compatible", "rockchip,rk3562-qos\0syscon");
+    set_names(f, QOS_NODE, "compatible", f->chip->qos_compatible);
     rk_reg(f->fdt, QOS_NODE, f->chip->qos, RK_QOS_SIZE);
     rk_phandle(f->fdt, QOS_NODE, f->qos);
 }
@@ -230,8 +267,10 @@ static void set_clocks(NpuFdt *f)
     const NpuChip *c = f->chip;
     uint32_t cells[8], n = 0;
 
-    cells[n++] = cpu_to_be32(f->npu_clk);
-    if (f->config->scmi) {
+    if (c->scmi_clk) {
+        cells[n++] = cpu_to_be32(f->npu_clk);
+    }
+    if (c->scmi_clk && f->config->scmi) {
         cells[n++] = cpu_to_be32(c->scmi_clk);
     }
     if (c->clk) {
@@ -254,7 +293,7 @@ static void add_npu(NpuFdt *f)
 {
     qemu_fdt_add_subnode(f->fdt, NPU_NODE);
     set_names(f, NPU_NODE, "compatible", f->chip->compatible);
-    rk_reg(f->fdt, NPU_NODE, f->chip->core->base, RK3588_NPU_CORE_SIZE);
+    rk_reg(f->fdt, NPU_NODE, f->chip->core->base, f->chip->core_size);
     rk_interrupt(f->fdt, NPU_NODE, f->chip->core->spi);
     set_clocks(f);
     if (f->config->simple) {
@@ -308,7 +347,9 @@ static void add_soc(NpuFdt *f)
         add_grf(f);
     }
     add_regulator(f);
-    add_npu_clock(f);
+    if (c->scmi_clk) {
+        add_npu_clock(f);
+    }
     rk_fixed_clock(f->fdt, "/clock-1", "xin24m", 24000000);
 }
 
@@ -346,4 +387,9 @@ void rk3562_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)
 void rk3568_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)
 {
     add_vendor(fdt, config, &rk3568);
+}
+
+void rv1126b_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)
+{
+    add_vendor(fdt, config, &rv1126b);
 }

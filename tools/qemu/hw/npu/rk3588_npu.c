@@ -432,7 +432,7 @@ static void npu_realize(DeviceState *dev, Error **errp)
     }
     if (s->pc.encoding >= NPU_ENCODING_NUM) {
         error_setg(errp, "encoding must be 0, RK3588, 1, RK3576, 2, RK3568, "
-                   "or 3, RK3562");
+                   "3, RK3562, or 4, RV1126B");
         return;
     }
     memory_region_init_io(&s->iomem, OBJECT(dev), &npu_ops, s, TYPE_RK3588_NPU,

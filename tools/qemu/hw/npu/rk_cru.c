@@ -4,8 +4,8 @@
  * upper half; only the NPU's gates and resets, the PLL lock bits and the global
  * reset have an effect.
  *
- * Register positions are from Linux's clk-rk35* and rst-rk35* tables, their
- * meaning from the TRM.
+ * Register positions are from the tables of Linux's clk-* and rst-* drivers,
+ * their meaning from the TRM.
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
@@ -20,7 +20,7 @@
 #include "hw/npu/rk_cru.h"
 #include "trace.h"
 
-#define NUM_REGS        (RK3588_CRU_SIZE / 4)   /* the largest one's */
+#define NUM_REGS        (RV1126B_CRU_SIZE / 4)  /* the largest one's */
 #define MAX_GATES       3
 #define MAX_MUXES       2
 
@@ -284,6 +284,49 @@ static const CruChip rk3588_chip = {
         RK3588_CORE(30, 6, 8),
         RK3588_CORE(27, 0, 2),
         RK3588_CORE(28, 0, 2),
+    },
+};
+
+/* Parts of the CRU; registers have the RK3588's places in each. */
+#define RV1126B_PERI_CRU        0x20000
+#define RV1126B_SUBDDR_CRU      0x68000
+#define RV1126B_NPU_CRU         0x90000
+
+static const CruPll rv1126b_plls[] = {
+    RK3036_PLL(0x00, 65, 2, 1, 1),                  /* AUPLL 780 MHz */
+    RK3036_PLL(0x20, 99, 2, 1, 1),                  /* GPLL 1188 MHz */
+    RK3036_PLL(RV1126B_PERI_CRU, 125, 3, 1, 1),     /* CPLL 1000 MHz */
+    RK3036_PLL(RV1126B_SUBDDR_CRU, 65, 1, 1, 1),    /* DPLL 1560 MHz */
+};
+
+static const CruInit rv1126b_init[] = {
+    { RK3588_MODE_CON0, 0x0015 },                   /* the PLLs' outputs */
+    { RK3588_CLKSEL_CON(2), 7 },                    /* clk_gpll_div8 */
+    { RK3588_CLKSEL_CON(60), 1 << 6 },              /* clk_npu_pll 594 MHz */
+};
+
+static const CruChip rv1126b_chip = {
+    .desc = "RV1126B clock and reset unit",
+    .size = RV1126B_CRU_SIZE,
+    .glb_srst_fst = 0xc08,
+    .plls = rv1126b_plls,
+    .num_plls = ARRAY_SIZE(rv1126b_plls),
+    .lock_con = 4,
+    .lock = 1u << 10,
+    .init = rv1126b_init,
+    .num_init = ARRAY_SIZE(rv1126b_init),
+    .num_cores = RV1126B_NPU_CORES,
+    .core = {
+        {
+            /* CLK_NPU_PLL: ACLK_RKNN has no gate of its own. */
+            .aclk = { { RK3588_CLKGATE_CON(5), 1 } },
+            /* HCLK_RKNN, CLK_GPLL_DIV8 */
+            .hclk = { { RK3588_CLKGATE_CON(5), 10 },
+                      { RK3588_CLKGATE_CON(0), 3 } },
+            /* SRST_A_RKNN and SRST_H_RKNN */
+            .srst_a = { RV1126B_NPU_CRU + RK3588_SOFTRST_CON(0), 10 },
+            .srst_h = { RV1126B_NPU_CRU + RK3588_SOFTRST_CON(0), 9 },
+        },
     },
 };
 
@@ -575,8 +618,8 @@ static void cru_init_instance(Object *obj)
 /* The lines are not driven again on load: their receivers keep their level. */
 static const VMStateDescription vmstate_cru = {
     .name = TYPE_RK_CRU,
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .fields = (const VMStateField[]) {
         VMSTATE_BOOL_ARRAY(in_reset, RkCruState, NPU_MAX_CORES),
         VMSTATE_UINT32_ARRAY(regs, RkCruState, NUM_REGS),
@@ -636,6 +679,11 @@ static const TypeInfo cru_info[] = {
         .parent = TYPE_RK_CRU,
         .class_init = cru_chip_class_init,
         .class_data = (void *)&rk3588_chip,
+    }, {
+        .name = TYPE_RV1126B_CRU,
+        .parent = TYPE_RK_CRU,
+        .class_init = cru_chip_class_init,
+        .class_data = (void *)&rv1126b_chip,
     },
 };
 

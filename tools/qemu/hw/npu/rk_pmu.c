@@ -176,6 +176,25 @@ static const PmuChip rk3588_chip = {
     },
 };
 
+static const unsigned rv1126b_qos_domain[RV1126B_QOS_NUM] = { 0 };
+
+static const PmuChip rv1126b_chip = {
+    .desc = "RV1126B power management unit",
+    .name = "rv1126b-pmu",
+    .size = RV1126B_PMU_SIZE,
+    .num_cores = RV1126B_NPU_CORES,
+    .num_qos = RV1126B_QOS_NUM,
+    .qos_domain = rv1126b_qos_domain,
+    .bus_idle_req = 0x110,
+    .bus_idle_ack = 0x120,
+    .bus_idle_status = 0x128,
+    .pwr_status = 0x230,
+    .num_domains = 1,
+    .domain = {
+        { "npu", -1, 0, 0x210, 1u << 0, 1u << 0, 0, 0, 1u << 8 },
+    },
+};
+
 typedef struct PmuQos {
     RkPmuState *pmu;
     unsigned domain;
@@ -682,6 +701,11 @@ static const TypeInfo pmu_info[] = {
         .parent = TYPE_RK_PMU,
         .class_init = pmu_chip_class_init,
         .class_data = (void *)&rk3588_chip,
+    }, {
+        .name = TYPE_RV1126B_PMU,
+        .parent = TYPE_RK_PMU,
+        .class_init = pmu_chip_class_init,
+        .class_data = (void *)&rv1126b_chip,
     },
 };
 

@@ -4,8 +4,8 @@
  * arithmetic, without a machine, for comparisons with stored programs.
  *
  * Lines, all numbers hexadecimal:
- *   chip NAME          rk3588, rk3576, rk3568 or rk3562; registers and memory
- *                      are 0 again
+ *   chip NAME          rk3588, rk3576, rk3568, rk3562 or rv1126b; registers and
+ *                      memory are 0 again
  *   mem IOVA BYTES     write memory
  *   zero IOVA LEN      clear memory
  *   only 0|1           1: programs are decoded and not run
@@ -30,8 +30,9 @@ static void set_chip(const char *name)
 
     options.encoding = !strcmp(name, "rk3576") ? NPU_ENCODING_RK3576 :
                        !strcmp(name, "rk3568") ? NPU_ENCODING_RK3568 :
-                       !strcmp(name, "rk3562") ? NPU_ENCODING_RK3562
-                                               : NPU_ENCODING_RK3588;
+                       !strcmp(name, "rk3562") ? NPU_ENCODING_RK3562 :
+                       !strcmp(name, "rv1126b") ? NPU_ENCODING_RV1126B
+                                                : NPU_ENCODING_RK3588;
     memset(regs, 0, sizeof(regs));
     memset(&lut, 0, sizeof(lut));
     /* Pages that nobody has touched cost nothing. */

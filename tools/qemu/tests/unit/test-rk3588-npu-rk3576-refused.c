@@ -345,10 +345,108 @@ static void test_distance(void)
     }
 }
 
+static NpuVerdict run_on(NpuEncoding encoding, const Case *k, uint16_t reg,
+                         uint32_t value, uint32_t enable, const char **why)
+{
+    const Part whole = { .rows = k->oh, .in_rows = k->h };
+    NpuTaskOptions opt = options;
+    Prog p;
+
+    opt.encoding = encoding;
+    put_program(&p, k, &whole);
+    p.n--;
+    put(&p, 0x1010, encoding == NPU_ENCODING_RV1126B ? 0x3fff : 0xfff);
+    put(&p, reg, value);
+    start(&p, enable);
+    memset(at(ADDR_Y), POISON, 0x1000);
+    return run_prog(&p, opt, why);
+}
+
+/* Are weights inside CBUF that end with bank @end? */
+static bool fits_on(NpuEncoding encoding, const Case *k, uint32_t end)
+{
+    static uint32_t regs[NPU_REGFILE_WORDS];
+    const Part whole = { .rows = k->oh, .in_rows = k->h };
+    NpuTaskOptions opt = options;
+    const char *why = NULL;
+    static NpuTask t;
+    unsigned i;
+    Prog p;
+
+    opt.encoding = encoding;
+    memset(regs, 0, sizeof(regs));
+    /* What a reset leaves, and no program writes. */
+    regs[0x300c / 4] = 0x07800800;
+    put_program(&p, k, &whole);
+    for (i = 0; i < p.n - 1; i++) {
+        NpuCmd cmd = npu_cmd_decode(p.cmd[i]);
+
+        regs[cmd.reg / 4] = cmd.value;
+    }
+    regs[0x1010 / 4] = encoding == NPU_ENCODING_RV1126B ? 0x3fff : 0xfff;
+    regs[0x1038 / 4] = end;
+    return npu_task_decode(&t, regs, CONV, &opt, &why) == NPU_TASK_RUN &&
+           !npu_task_cbuf_short(&t);
+}
+
+/* The same computation, but for what its programs have otherwise. */
+static void test_rv1126b(void)
+{
+    static Case k = {
+        .h = 4, .w = 4, .ic = 32, .oc = 32, .kh = 1, .kw = 1, .sy = 1,
+        .sx = 1, .oh = 4, .ow = 4, .scale = 1, .relux = HIGH,
+    };
+    static const struct {
+        uint16_t reg;
+        uint32_t value;
+        uint32_t enable;
+        const char *why;
+    } refused[] = {
+        { 0x1010, 0xfff, CONV, "CONV_CON2" },
+        { 0x1014, 0x10000009, CONV_PAIR,
+          "half of a pair on a chip with one core" },
+    };
+    static uint8_t want[0x1000];
+    const char *why = NULL;
+    NpuVerdict v;
+    unsigned i;
+    bool ok;
+
+    random_tensors(&k);
+    lay_features(&k);
+    lay_weights(&k);
+    lay_operands(&k);
+    ok = run_on(NPU_ENCODING_RK3576, &k, 0x1018, 0x40000404, CONV, &why) ==
+         NPU_TASK_RUN;
+    memcpy(want, at(ADDR_Y), sizeof(want));
+    ok = ok && run_on(NPU_ENCODING_RV1126B, &k, 0x1018, 0x40000202, CONV,
+                      &why) == NPU_TASK_RUN;
+    report(ok && !memcmp(want, at(ADDR_Y), sizeof(want)),
+           "a convolution on an RV1126B gives what the RK3576's does: %s",
+           why ? why : "it runs");
+    v = run_on(NPU_ENCODING_RK3576, &k, 0x1010, 0x3fff, CONV, &why);
+    report(v == NPU_TASK_UNIMP && !strcmp(why, "CONV_CON2"),
+           "the RV1126B's number of grains is refused on an RK3576");
+    report(fits_on(NPU_ENCODING_RV1126B, &k, 8) &&
+           !fits_on(NPU_ENCODING_RV1126B, &k, 9) &&
+           fits_on(NPU_ENCODING_RK3576, &k, 9),
+           "an RV1126B's CBUF ends behind eight banks");
+    for (i = 0; i < ARRAY_SIZE(refused); i++) {
+        v = run_on(NPU_ENCODING_RV1126B, &k, refused[i].reg, refused[i].value,
+                   refused[i].enable, &why);
+        report(v == NPU_TASK_UNIMP && !strcmp(why, refused[i].why),
+               "on an RV1126B %04x = %x is refused: %s", refused[i].reg,
+               refused[i].value, why);
+    }
+    free(k.x);
+    free(k.wt);
+}
+
 int main(void)
 {
     rnd_state = 0x3576;
     test_refused();
+    test_rv1126b();
     test_windows();
     test_distance();
     test_refused_int4();

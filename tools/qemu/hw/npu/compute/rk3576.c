@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoding a register snapshot of the RK3576 NPU into a validated task, for
- * the stages that the RK3588 has as well.
+ * Decoding a register snapshot of the RK3576 NPU, or the RV1126B's, into a
+ * validated task, for the stages that the RK3588 has as well.
  *
  * There is no manual.  What a program may contain is what Rockchip's compilers
  * have been seen to write, or what others have run on boards; anything else is
@@ -35,6 +35,8 @@ const char *npu_rk3576_decode(NpuTask *t, const uint32_t *regs,
                                       blocks);
 
     REFUSE_IF(why, why);
+    REFUSE_IF(enable & ENABLE_PAIR && opt->encoding == NPU_ENCODING_RV1126B,
+              "half of a pair on a chip with one core");
     switch (blocks) {
     case conv:
     case conv & ~NPU_ENABLE_DPU_RDMA:
@@ -42,7 +44,7 @@ const char *npu_rk3576_decode(NpuTask *t, const uint32_t *regs,
         REFUSE_IF(GET76(regs, CNA_CONV_CON3, PAIR) !=
                   !!(enable & ENABLE_PAIR),
                   "half of a pair in one place, a whole task in another");
-        why = npu_rk3576_conv(t, regs);
+        why = npu_rk3576_conv(t, regs, opt);
         REFUSE_IF(why, why);
         REFUSE_IF(blocks != conv && !t->conv.product &&
                   !(t->conv.packed && t->conv.precision == NPU_PREC_FP16),

@@ -24,6 +24,15 @@
 #define PIXEL_LANES     4
 #define TIGHT_KERNELS   16
 
+/* What differs (row soc.rv1126b-encoding). */
+typedef struct ConvChip {
+    uint32_t banks;
+    uint32_t grains;
+} ConvChip;
+
+static const ConvChip rk3576 = { RK3576_CBUF_BANKS, 0xfff };
+static const ConvChip rv1126b = { RK3576_RV1126B_CBUF_BANKS, 0x3fff };
+
 static const char *decode_mode(NpuTask *t, const uint32_t *regs)
 {
     NpuConv *c = &t->conv;
@@ -84,7 +93,8 @@ static void set_groups(NpuConv *c)
     }
 }
 
-static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
+static const char *decode_geometry(NpuConv *c, const uint32_t *regs,
+                                   const ConvChip *chip)
 {
     uint32_t channels = GET76(regs, CNA_DMA_CHANNEL, REAL) + 1;
 
@@ -113,7 +123,7 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
               (uint64_t)c->out_w * c->out_h !=
               (uint64_t)GET76(regs, CNA_DATA_SIZE3, OUT_ATOMICS) + 1,
               "CNA and CORE disagree about the output size");
-    REFUSE_IF(GET76(regs, CNA_CONV_CON2, GRAINS) != 0xfff, "CONV_CON2");
+    REFUSE_IF(GET76(regs, CNA_CONV_CON2, GRAINS) != chip->grains, "CONV_CON2");
     return NULL;
 }
 
@@ -314,7 +324,8 @@ static uint32_t row_granules(const NpuConv *c, const uint32_t *regs)
  * Bank numbers are hints on one core (gregordinary's boards), granules are
  * binding: weights begin in a bank of their own, behind the features.
  */
-static const char *find_short(const NpuConv *c, const uint32_t *regs)
+static const char *find_short(const NpuConv *c, const uint32_t *regs,
+                              const ConvChip *chip)
 {
     uint32_t first = GET76(regs, CNA_CBUF_ROW, START);
     uint32_t weights = GET76(regs, CNA_CBUF_START, WEIGHT);
@@ -323,7 +334,7 @@ static const char *find_short(const NpuConv *c, const uint32_t *regs)
                     DIV_ROUND_UP(c->kernels, c->kernel_group);
 
     REFUSE_IF(first >= weights || weights >= end ||
-              end > RK3576_CBUF_BANKS * BANK_GRANULES,
+              end > chip->banks * BANK_GRANULES,
               "windows of CBUF out of order");
     REFUSE_IF((uint64_t)c->row_granules * c->in_h > weights - c->window_base,
               "feature data exceeds its window of CBUF");
@@ -336,7 +347,8 @@ static const char *find_short(const NpuConv *c, const uint32_t *regs)
  * Rows that a sequence keeps are those before FETCH, in a ring of the
  * feature's banks; without them bank numbers are no more than hints.
  */
-static const char *decode_ring(NpuConv *c, const uint32_t *regs)
+static const char *decode_ring(NpuConv *c, const uint32_t *regs,
+                               const ConvChip *chip)
 {
     uint32_t first = GET76(regs, CNA_CBUF_ROW, START);
     uint32_t fetch = GET76(regs, CNA_CBUF_START, FETCH);
@@ -348,9 +360,9 @@ static const char *decode_ring(NpuConv *c, const uint32_t *regs)
               "rows retained in CBUF against the rows that are fetched");
     c->feature.cube.granule = first;
     c->window_base = first;
-    c->window_size = RK3576_CBUF_BANKS * BANK_GRANULES;
+    c->window_size = chip->banks * BANK_GRANULES;
     if (retain) {
-        REFUSE_IF(!banks || banks > end || end > RK3576_CBUF_BANKS,
+        REFUSE_IF(!banks || banks > end || end > chip->banks,
                   "banks of a row sequence");
         c->window_base = (end - banks) * BANK_GRANULES;
         c->window_size = banks * BANK_GRANULES;
@@ -363,7 +375,8 @@ static const char *decode_ring(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
-static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
+static const char *decode_cbuf(NpuConv *c, const uint32_t *regs,
+                               const ConvChip *chip)
 {
     uint32_t granules = row_granules(c, regs);
     uint32_t line = c->packed ? c->feature.line_stride : c->in_w;
@@ -371,7 +384,7 @@ static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
 
     c->row_granules = granules;
     REFUSE_IF(!GET76(regs, CNA_CBUF_DATA, ON), "CBUF without its bit 30");
-    why = decode_ring(c, regs);
+    why = decode_ring(c, regs, chip);
     REFUSE_IF(why, why);
     REFUSE_IF(GET76(regs, CNA_CBUF_ROW, GRANULES) != granules ||
               (!c->feature.gaps && GET76(regs, CNA_DATA_ROW, GRANULES) !=
@@ -382,7 +395,7 @@ static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
               (uint16_t)(granules * (c->in_h - c->feature.kept)),
               "granules that the rows do not give");
     c->windows = true;
-    c->window_short = find_short(c, regs);
+    c->window_short = find_short(c, regs, chip);
     /* The cores of a pair have the same weights. */
     c->window_end = GET76(regs, CNA_CONV_CON3, PAIR)
                     ? GET76(regs, CNA_CBUF_START, WEIGHT)
@@ -498,14 +511,17 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
-const char *npu_rk3576_conv(NpuTask *t, const uint32_t *regs)
+const char *npu_rk3576_conv(NpuTask *t, const uint32_t *regs,
+                            const NpuTaskOptions *opt)
 {
+    const ConvChip *chip = opt->encoding == NPU_ENCODING_RV1126B ? &rv1126b
+                                                                 : &rk3576;
     NpuConv *c = &t->conv;
     const char *why = decode_mode(t, regs);
 
     REFUSE_IF(why, why);
     set_groups(c);
-    why = decode_geometry(c, regs);
+    why = decode_geometry(c, regs, chip);
     REFUSE_IF(why, why);
     why = c->product ? check_product(c, regs) : NULL;
     REFUSE_IF(why, why);
@@ -515,7 +531,7 @@ const char *npu_rk3576_conv(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(why, why);
     why = decode_feature(c, regs);
     REFUSE_IF(why, why);
-    why = decode_cbuf(c, regs);
+    why = decode_cbuf(c, regs, chip);
     REFUSE_IF(why, why);
     t->macs = (uint64_t)c->out_w * c->out_h * c->kernels * c->kernel_elems;
     REFUSE_IF(t->macs > NPU_TASK_MAX_MACS, "too much arithmetic");

@@ -7,6 +7,7 @@
 
 #include "types.h"
 
-const char *npu_rk3576_conv(NpuTask *t, const uint32_t *regs);
+const char *npu_rk3576_conv(NpuTask *t, const uint32_t *regs,
+                            const NpuTaskOptions *opt);
 
 #endif

@@ -284,7 +284,9 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     t->enable = enable;
     set_atom(&t->dpu, NPU_ATOM);
     t->dpu.packed = NPU_PACKED_CHANNELS;
-    if (opt->encoding == NPU_ENCODING_RK3576) {
+    if (opt->encoding == NPU_ENCODING_RK3576 ||
+        opt->encoding == NPU_ENCODING_RV1126B) {
+        t->encoding = NPU_ENCODING_RK3576;
         *why = npu_rk3576_decode(t, regs, enable, opt);
         return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
     }

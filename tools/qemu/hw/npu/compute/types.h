@@ -292,6 +292,7 @@ typedef enum NpuEncoding {
     NPU_ENCODING_RK3576,
     NPU_ENCODING_RK3568,
     NPU_ENCODING_RK3562,
+    NPU_ENCODING_RV1126B,   /* the RK3576's, with half of its CBUF */
     NPU_ENCODING_NUM,
 } NpuEncoding;
 

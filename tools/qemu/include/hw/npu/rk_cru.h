@@ -20,6 +20,7 @@
 #define TYPE_RK3568_CRU "rk3568-cru"
 #define TYPE_RK3576_CRU "rk3576-cru"
 #define TYPE_RK3588_CRU "rk3588-cru"
+#define TYPE_RV1126B_CRU "rv1126b-cru"
 OBJECT_DECLARE_TYPE(RkCruState, RkCruClass, RK_CRU)
 
 #define RK_CRU_RESETS_SIZE      0x4
@@ -31,5 +32,7 @@ OBJECT_DECLARE_TYPE(RkCruState, RkCruClass, RK_CRU)
 #define RK3576_CRU_SIZE         0x50000
 #define RK3576_NPU_CORES        2
 #define RK3588_CRU_SIZE         0x5c000
+#define RV1126B_CRU_SIZE        0xc0000
+#define RV1126B_NPU_CORES       1
 
 #endif

@@ -20,6 +20,7 @@
 #define TYPE_RK3568_PMU "rk3568-pmu"
 #define TYPE_RK3576_PMU "rk3576-pmu"
 #define TYPE_RK3588_PMU "rk3588-pmu"
+#define TYPE_RV1126B_PMU "rv1126b-pmu"
 OBJECT_DECLARE_TYPE(RkPmuState, RkPmuClass, RK_PMU)
 
 #define RK_QOS_SIZE             0x20
@@ -41,6 +42,9 @@ enum Rk3576PmuQos {
     RK3576_QOS_M1,
     RK3576_QOS_NUM
 };
+
+#define RV1126B_PMU_SIZE        0x400
+#define RV1126B_QOS_NUM         1
 
 #define RK3588_PMU_SIZE         0x400
 
