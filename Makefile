@@ -190,7 +190,7 @@ qtest: ## the model's own tests
 fuzz-model: ## attack the model under sanitizers for SECONDS=60, with SEED=1
 	@$(BIN)/fuzz-model $(SECONDS) $(SEED)
 
-judge-rknn: ## the model on stored programs of the RK3576 against their networks; DIRS="..." have the .rknn and .onnx files
+judge-rknn: ## the model on stored programs of the RK3576 and the RV1126B against their networks; DIRS="..." have the .rknn and .onnx files
 	@$(BIN)/judge-rknn $(DIRS)
 
 judge-chips: ## networks for the RK3562, the RK3568 and the RK3588 on their models; RUNTIME=DIR has them and Rockchip's library

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Programs stored in .rknn files of the RK3576 against the networks that they come from: judge-rknn.py RUNNER DIR...
+"""Programs stored in .rknn files of the RK3576 or the RV1126B against the networks that they come from: judge-rknn.py RUNNER DIR...
 
 Every program of every file is decoded. A file that has its network beside it as NAME.onnx (or NAME_rk3576.rknn beside
 NAME.onnx) is run as well, on random input: for core 0, for core 1 and as halves for both, which must agree with each
 other in every tensor. Tensors that the network has as well are compared with it at some positions, in floats, each
-computed from those before it as they are in memory. A file in a folder RK3576 that has its twin in one named RK3588
-beside that is compared with it layer by layer: each gets what the twin's programs made of the layers before.
+computed from those before it as they are in memory. A file in a folder RK3576 or RV1126B that has its twin in one
+named RK3588 beside that is compared with it layer by layer: each gets what the twin's programs made of the layers before.
+Of files that were compiled with other scales than their twins it is told how their results correlate.
 
 Prints a table: the file's network, its programs, how many were refused, what the run gave, why.
   equal         everywhere, where the network was asked
@@ -19,6 +20,7 @@ Prints a table: the file's network, its programs, how many were refused, what th
 import math
 import os
 import random
+import statistics
 import struct
 import subprocess
 import sys
@@ -51,7 +53,7 @@ def decode(runner, file):
     """How many programs there are, and why some were refused."""
     refused = {}
     for tasks in file.modes:
-        said = run(runner, ["chip rk3576", "only 1"] + [word for task in tasks for word in commands(task)])
+        said = run(runner, [f"chip {file.target}", "only 1"] + [word for task in tasks for word in commands(task)])
         refused.update({task.start: line for task, line in zip(tasks, said)})
     return len(refused), [line.split(" ", 1)[1] for line in refused.values() if line != "runs"]
 
@@ -120,7 +122,7 @@ class Output:
 
 def run_mode(runner, file, tasks, inputs):
     """What each layer wrote, or why it did not."""
-    lines = ["chip rk3576"]
+    lines = [f"chip {file.target}"]
     lines += [f"mem {tensor.address:x} {tensor.data.hex()}" for tensor in file.tensors if tensor.data]
     lines += [f"mem {one.tensor.address:x} {one.data.hex()}" for one in inputs]
     shown = []
@@ -302,22 +304,21 @@ def find_twin(path):
 
 
 class Reader:
-    """How a file's first layer takes an input, of the RK3576 or its twin of the RK3588."""
-    READS = {"rk3588": 0x1070, "rk3576": 0x1088}
-    CONVERTS = {"rk3588": 0x104c, "rk3576": 0x1048}
-    LINE = {"rk3588": 0x107c, "rk3576": 0x1090}
+    """How a file's first layer takes an input, of its chip or its twin of the RK3588."""
     OFF = 1
 
     def __init__(self, file, tensor):
+        old = file.target == "rk3588"
+        reads, converts, line = (0x1070, 0x104c, 0x107c) if old else (0x1088, 0x1048, 0x1090)
         tasks = next(mode for mode in file.modes if mode)
-        task = next((task for task in tasks if task.register(self.READS[file.target]) == tensor.address), None)
+        task = next((task for task in tasks if task.register(reads) == tensor.address), None)
         _, channels, _, width = tensor.shape
-        self.signed = not task or task.register(self.CONVERTS[file.target]) & self.OFF
+        self.signed = not task or task.register(converts) & self.OFF
         self.line = width * channels * tensor.bytes_each
         self.pitch = self.line
         if task:
-            unit = ATOM if file.target == "rk3576" else channels * tensor.bytes_each
-            self.pitch = max(self.line, task.register(self.LINE[file.target]) * unit)
+            unit = channels * tensor.bytes_each if old else ATOM
+            self.pitch = max(self.line, task.register(line) * unit)
 
     def stored(self, raw):
         """Lines of @raw, which is without gaps and without a sign."""
@@ -325,8 +326,8 @@ class Reader:
         return b"".join(raw[at:at + self.line].ljust(self.pitch, b"\0") for at in range(0, len(raw), self.line))
 
 
-def any_input(tensor):
-    most = 256 if tensor.type == rknn.INT8 else 60
+def any_input(tensor, part):
+    most = 256 // part if tensor.type == rknn.INT8 else 60
     return bytes(random.randrange(most) for _ in range(math.prod(tensor.shape) * tensor.bytes_each))
 
 
@@ -365,14 +366,22 @@ def run_twin(runner, file, data):
     return outputs and {one.tensor.name: one for one in outputs}
 
 
+def as_stored(tensor, one):
+    """The planes of the twin's tensor with this one's scale."""
+    if tensor.type == rknn.HALF:
+        return [[tensor.raw(value) for value in plane] for plane in one.planes]
+    if same_scale(tensor, one.tensor):
+        return one.planes
+    return [[min(max(round(one.tensor.real(one.tensor.raw(value)) / tensor.scale) + tensor.zero, -128), 127)
+             for value in plane] for plane in one.planes]
+
+
 def run_layer(runner, file, tasks, data, twins):
     """What one layer alone makes of the twin's tensors."""
-    lines = ["chip rk3576"] + given(file, data)
+    lines = [f"chip {file.target}"] + given(file, data)
     for tensor in (file.tensors[nth] for nth in file.layers[tasks[0].layer].inputs):
         if tensor.name in twins:
-            planes = twins[tensor.name].planes
-            if tensor.type == rknn.HALF:
-                planes = [[tensor.raw(value) for value in plane] for plane in planes]
+            planes = as_stored(tensor, twins[tensor.name])
             lines.append(f"mem {tensor.address:x} {tensor.put(planes).hex()}")
     for task in tasks:
         lines += commands(task)
@@ -383,6 +392,31 @@ def run_layer(runner, file, tasks, data, twins):
 def steps(tensor, a, b):
     a, b = tensor.raw(a), tensor.raw(b)
     return abs(a - b) / (step_of_half(max(abs(a), abs(b))) if tensor.type == rknn.HALF else 1)
+
+
+def same_scale(one, other):
+    return (one.scale, one.zero) == (other.scale, other.zero)
+
+
+def correlation(one, other):
+    a, b = ([x.tensor.real(x.tensor.raw(value)) for plane in x.planes for value in plane] for x in (one, other))
+    return statistics.correlation(a, b)
+
+
+def judge_scaled(runner, file, layers, data, twin):
+    """A file with other scales than its twin's. Far from the ends of their ranges, which are others."""
+    twins = run_twin(runner, twin, data)
+    mine = {}
+    for name, raw in data.items():
+        tensor, other = file.named(name), twin.named(name)
+        mine[name] = bytes(min(255, round(value * other.scale / tensor.scale)) for value in raw)
+    least = 1.0
+    for layer in layers if twins else ():
+        outputs = run_layer(runner, file, [task for task in file.modes[0] if task.layer == layer], mine, twins)
+        if outputs is None:
+            return "-", "other scales than on the RK3588"
+        least = min([least] + [correlation(one, twins[one.tensor.name]) for one in outputs])
+    return "-", f"other scales than on the RK3588, with which each layer correlates by {least:.4f} at least"
 
 
 def layer_off(runner, file, layer, data, twins):
@@ -399,11 +433,15 @@ def layer_off(runner, file, layer, data, twins):
 
 
 def judge_layers(runner, file, twin):
-    data = {tensor.name: any_input(tensor) for tensor in file.inputs}
+    layers = sorted({task.layer for task in file.modes[0]})
+    shared = [(tensor, twin.named(tensor.name)) for tensor in file.tensors if tensor.name and tensor.scale]
+    scaled = any(other and not same_scale(tensor, other) for tensor, other in shared)
+    data = {tensor.name: any_input(tensor, 4 if scaled else 1) for tensor in file.inputs}
+    if scaled:
+        return judge_scaled(runner, file, layers, data, twin)
     twins = run_twin(runner, twin, data)
     if not twins:
         return "-", "the RK3588's programs do not run"
-    layers = sorted({task.layer for task in file.modes[0]})
     off = {layer: layer_off(runner, file, layer, data, twins) for layer in layers}
     ran = [steps for steps in off.values() if steps is not None]
     if not ran:
@@ -422,10 +460,10 @@ def judge(runner, path):
     twin = find_twin(path)
     elsewhere = [layer.kind for layer in file.layers if not layer.on_npu and not layer.kind.endswith("Operator")]
     verdict, why = "-", ""
-    other = path.replace("/RK3576/", "/RK3588/")
+    other = os.path.join(os.path.dirname(os.path.dirname(path)), "RK3588", os.path.basename(path))
     if not programs:
         why = "no program"
-    elif other != path and os.path.exists(other):
+    elif os.path.exists(other):
         with open(other, "rb") as f:
             verdict, why = judge_layers(runner, file, rknn.File(f.read(), BASE))
     elif not twin:
