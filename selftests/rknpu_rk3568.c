@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Chips with one core. An RK3568: programs counted by single commands, buffers and page tables below 4 GiB, what its IOMMU
- * wants of kernels that do not know it, and what is not written to its registers. An RK3562: its numbers. Programs are
- * copies by the DPU.
+ * wants of kernels that do not know it, and what is not written to its registers. An RK3562 and an RV1126B: their numbers.
+ * Programs are copies by the DPU.
  *
  * A part of the RK3568's memory is above 4 GiB, where kernels look first. Unlike the RK3588, 6.1 has drivers for all of it.
  * boot: rk3568 OLD --dt vendor --model soc=rk3568 --model npu-iommu=1 --qemu-arg -m --qemu-arg 3G
  * boot: rk3568v2 LONG --dt vendor --model soc=rk3568
  * boot: supply68
  * boot: rk3562 --dt vendor --model soc=rk3562
+ * boot: rv1126b --dt vendor --model soc=rv1126b
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "rknpu_harness.h"
+#include "rknpu_rk3576_copy.h"
 #include "rknpu_vendor_util.h"
 
 #define TASKS		2
@@ -40,14 +42,9 @@
 
 #define COUNT(rows)	(sizeof(rows) / sizeof((rows)[0]))
 
-struct word {
-	uint16_t reg;
-	uint32_t value;
-};
-
 /* 4x4 positions of 16 channels. */
 #define POSITIONS	16
-static const struct word copy_rk3568[] = {
+static const struct rk_word copy_rk3568[] = {
 	{ 0x4004, 0xe }, { 0x5004, 0xe }, { 0x400c, 0x109 }, { 0x4010, 0 }, { 0x4024, BYTES / 2 }, { 0x4030, 3 },
 	{ 0x4034, 3 }, { 0x4038, 0 }, { 0x403c, 0xf000f }, { 0x4040, 0x53 }, { 0x4050, 2 }, { 0x4060, 0x53 },
 	{ 0x4070, 0x383 }, { 0x4078, 1 }, { 0x4080, 0 }, { 0x4084, 1 }, { 0x4088, 0 }, { 0x40c0, BYTES / 2 },
@@ -57,7 +54,7 @@ static const struct word copy_rk3568[] = {
 
 #define LEAST		0x80000000
 #define MOST		0x7fffffff
-static const struct word copy_rk3562[] = {
+static const struct rk_word copy_rk3562[] = {
 	{ 0x4004, 0xe }, { 0x5004, 0xe }, { 0x400c, 0x1e5 }, { 0x4010, 0 }, { 0x401c, POSITIONS }, { 0x4020, 3 },
 	{ 0x4024, 3 }, { 0x4028, 0 }, { 0x402c, 15 }, { 0x4030, 0xf0003 }, { 0x4034, 0x30003 }, { 0x4038, 0x53 },
 	{ 0x4048, LEAST }, { 0x404c, MOST }, { 0x4050, 2 }, { 0x4054, 0 }, { 0x4058, LEAST }, { 0x405c, MOST },
@@ -70,24 +67,30 @@ static const struct word copy_rk3562[] = {
 };
 
 /* The largest of two by two of them. */
-static const struct word pool_rk3568[] = {
+static const struct rk_word pool_rk3568[] = {
 	{ 0x6004, 0xe }, { 0x7004, 0xe }, { 0x600c, 3 }, { 0x6010, 3 }, { 0x6014, 15 }, { 0x6018, 1 }, { 0x601c, 1 },
 	{ 0x6020, 15 }, { 0x6024, 0x11 }, { 0x6034, 0x110101 }, { 0x607c, POOLED / 2 }, { 0x6084, POOLED / 2 },
 	{ 0x60dc, 3 }, { 0x700c, 3 }, { 0x7010, 3 }, { 0x7014, 15 }, { 0x7018, 1 }, { 0x7024, 32 },
 	{ 0x7028, BYTES / 2 },
 };
 
-static const struct word pool_rk3562[] = {
+static const struct rk_word pool_rk3562[] = {
 	{ 0x6004, 0xe }, { 0x7004, 0xe }, { 0x600c, 3 }, { 0x6010, 3 }, { 0x6014, 15 }, { 0x6018, 1 }, { 0x601c, 1 },
 	{ 0x6020, 15 }, { 0x6024, 0x11 }, { 0x6034, 0x110101 }, { 0x607c, POOLED }, { 0x6084, POOLED },
 	{ 0x60dc, 3 }, { 0x700c, 3 }, { 0x7010, 3 }, { 0x7014, 15 }, { 0x7024, 64 }, { 0x7028, BYTES },
 	{ 0x7030, 0x40 },
 };
 
+static const struct rk_word pool_rv1126b[] = {
+	{ 0x6004, 0xe }, { 0x7004, 0xe }, { 0x600c, 3 }, { 0x6010, 3 }, { 0x6014, 15 }, { 0x6018, 1 }, { 0x601c, 1 },
+	{ 0x6020, 15 }, { 0x6024, 0x11 }, { 0x6034, 0x110101 }, { 0x607c, POOLED }, { 0x6084, POOLED }, { 0x700c, 3 },
+	{ 0x7010, 3 }, { 0x7014, 15 }, { 0x7024, 64 }, { 0x7028, BYTES }, { 0x7030, 0x40 },
+};
+
 /* What differs; @to is the register that has the address of a copy's result. */
 static const struct chip {
 	unsigned int soc, version;
-	const struct word *copy, *pool;
+	const struct rk_word *copy, *pool;
 	uint32_t copy_words, pool_words;
 	uint16_t to;
 	uint32_t atom, per_amount;
@@ -102,6 +105,9 @@ static const struct chip {
 	}, {
 		3562, 0x54524549, copy_rk3562, pool_rk3562, COUNT(copy_rk3562), COUNT(pool_rk3562), 0x4018, 16, 2,
 		0x1d, 0x70001, 0, false, false, false, "words of the CNA that nobody has seen",
+	}, {
+		1126, 0, copy_rk3576, pool_rv1126b, COUNT(copy_rk3576), COUNT(pool_rv1126b), 0x4018, 16, 2,
+		0x1d, 0x70001, 0, false, false, false, "CORE mode",
 	},
 }, *chip;
 
@@ -219,7 +225,7 @@ FIXTURE_SETUP(rk3568)
 			chip = &chips[i];
 	}
 	if (!chip)
-		SKIP(return, "not an RK3568 or RK3562");
+		SKIP(return, "not a chip with one core");
 	ASSERT_EQ(0, rk_bo_init(&self->bo, self->fd, TASKS * STEP));
 	write_chain(self->bo.map, self->bo.iova, 1);
 	ASSERT_EQ(0, rk_fini(&self->bo));
@@ -341,7 +347,7 @@ RK_TEST_F(rk3568, pooling_is_silent, "a pooling before a copy is right, without 
 	EXPECT_EQ(POOLED, pooled(self->bo.map));
 	EXPECT_EQ(1, copied(self->bo.map));
 	RK_REQUIRE_MODEL();
-	/* Of the RK3562 it is not known. */
+	/* Of the others it is not known. */
 	if (chip->silent_pool)
 		EXPECT_EQ(irqs + 1, rk_count(0, NPU_CNT_IRQ));
 	write_pool(self->bo.map, self->bo.iova, 0);

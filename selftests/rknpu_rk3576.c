@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "rknpu_harness.h"
+#include "rknpu_rk3576_copy.h"
 
 #define CORES		2
 #define TASKS		5
@@ -239,20 +240,6 @@ RK_TEST_F(rk3576, unknown_program_is_refused, "the model refuses a register that
 	EXPECT_EQ(0, run(&self->other, 1, 1, &w));
 }
 
-/* A cube of 4x4 atoms, which the DPU alone copies. */
-static const struct {
-	uint16_t reg;
-	uint32_t value;
-} copy[] = {
-	{ 0x4004, 0xe }, { 0x5004, 0xe }, { 0x400c, 5 }, { 0x401c, 16 }, { 0x4020, 3 }, { 0x4024, 3 }, { 0x402c, 15 },
-	{ 0x4030, 0xf0f00 }, { 0x4034, 0x30003 }, { 0x4038, 0x53 }, { 0x4044, 2 }, { 0x4048, 0x80000000 },
-	{ 0x404c, 0x7fffffff }, { 0x4050, 0x20000 }, { 0x4058, 0x80000000 }, { 0x405c, 0x7fffffff }, { 0x4060, 0x903 },
-	{ 0x406c, 0x80000000 }, { 0x4070, 0x7fffffff }, { 0x4074, 0x80000000 }, { 0x4078, 0x7fffffff },
-	{ 0x407c, 0x10041c1 }, { 0x4084, 1 }, { 0x4088, 0x80000000 }, { 0x408c, 0x7fffffff }, { 0x40a4, 0x80000000 },
-	{ 0x40a8, 0x7fffffff }, { 0x40b0, 0x10001 }, { 0x40c0, 0x4440000 }, { 0x40d0, 0x40ffff }, { 0x500c, 3 },
-	{ 0x5010, 3 }, { 0x5014, 15 }, { 0x5034, 1 }, { 0x5044, 9 },
-};
-
 #define COPY_BYTES	256
 #define COPY_FROM	0x800
 #define COPY_TO		0xc00
@@ -262,8 +249,8 @@ static uint32_t write_copy(struct rk_bo *bo)
 	uint64_t *p = (uint64_t *)bo->map;
 	uint32_t n = 0;
 
-	for (size_t i = 0; i < sizeof(copy) / sizeof(copy[0]); i++)
-		p[n++] = WORD(copy[i].reg >> 12 == 4 ? 0x1001 : 0x2001, copy[i].value, copy[i].reg);
+	for (size_t i = 0; i < sizeof(copy_rk3576) / sizeof(copy_rk3576[0]); i++)
+		p[n++] = WORD(copy_rk3576[i].reg >> 12 == 4 ? 0x1001 : 0x2001, copy_rk3576[i].value, copy_rk3576[i].reg);
 	p[n++] = WORD(0x1001, bo->iova + COPY_TO, 0x4018);
 	p[n++] = WORD(0x2001, bo->iova + COPY_FROM, 0x5018);
 	p[n++] = WORD(0x0101, 0, 0x14);

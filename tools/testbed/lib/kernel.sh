@@ -21,7 +21,7 @@ rk_kernel_lacks() {
 # rk_kernel_serves SERIES CHIP: can a guest with it have that chip's NPU? Clocks and power that a kernel does not know are
 # always on then, but page tables of 32 bits are the RK3588's and the RK3568's alone.
 rk_kernel_serves() {
-	case $2 in rk3562 | rk3576) ! rk_kernel_lacks "$1" iommu-v2 ;; esac
+	case $2 in rk3562 | rk3576 | rv1126b) ! rk_kernel_lacks "$1" iommu-v2 ;; esac
 }
 
 # Newest release of the series that has an image; prints "RELEASE IMAGE-PACKAGE".
