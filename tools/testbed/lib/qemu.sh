@@ -43,6 +43,24 @@ rk_fetch_qemu() {
 		rm -f ./*.dsc ./*.xz ./*.gz'
 }
 
+# For qemu-cc: osdep.h compiled with the options of a common file and with those of one of the target, each fast and slow.
+rk_qemu_precompile() {
+	rk_step "compile what all of QEMU includes" rk_in_qemu "$1" sh -e -c '
+		cd /rk/qemu/build
+		ninja config-poison.h
+		precompile() {
+			object=$(ninja -t targets all | grep -m1 -o "^$2.a.p/[a-z].*\.c\.o")
+			flags=$(ninja -t commands "$object" | sed -n "\$ { s/^[^ ]* //; s/ -MD .*//; p }")
+			for slow in "" 1; do
+				mkdir -p "/rk/qemu/first/$1$slow"
+				echo "#include \"qemu/osdep.h\"" >"/rk/qemu/first/$1$slow/osdep.h"
+				eval "cc $flags ${slow:+-O0} -x c-header /rk/qemu/first/$1$slow/osdep.h"
+			done
+		}
+		precompile common libcommon
+		precompile target libqemu-aarch64-softmmu'
+}
+
 rk_build_qemu_stock() {
 	local tmp=$1
 	rk_fetch_qemu "$tmp"
@@ -53,6 +71,7 @@ rk_build_qemu_stock() {
 		mkdir -p /rk/qemu/build
 		cd /rk/qemu/build
 		../src/configure "$@"' sh "${RK_QEMU_CONFIGURE[@]}"
+	rk_qemu_precompile "$tmp"
 	# Once and for all, so there is nothing to keep of it.
 	rk_step "build QEMU" rk_in_qemu "$tmp" env CCACHE_DISABLE=1 ninja -C /rk/qemu/build "${RK_QEMU_STOCK_TARGETS[@]}"
 }
@@ -62,6 +81,7 @@ rk_qemu_stock_hash() {
 		printf '%s\n' "${RK_QEMU_CONFIGURE[@]}" "${RK_QEMU_STOCK_TARGETS[@]}"
 		rk_qemu_devices
 		cat "$RK_TESTBED/lib/qemu-cc"
+		declare -f rk_qemu_precompile
 	} | rk_hash
 }
 
@@ -109,7 +129,7 @@ rk_qemu_copy_stock() {
 	cp "$tree/build/config-poison.h" "$tree/poison" || rk_die "$tree has not been built"
 	printf '#!/bin/sh\nexec cat /rk/qemu/poison\n' >"$tree/src/scripts/make-config-poison.sh"
 	# Every change of the model compiles what our patches touch again; the stock tree is built once.
-	sed -i 's/^exec cc /exec ccache cc /' "$tree/cc"
+	sed -i 's/^exec cc /first=\nexec ccache cc /' "$tree/cc"
 }
 
 # rk_qemu_sync TREE: bring our files into a tree, touching only what differs, so that ninja rebuilds no more.
