@@ -347,7 +347,7 @@ static void rknpu_scrub_sleep(const struct rknpu_hw *hw)
 	unsigned long us = cycles_per_us ? hw->soc->scrub->cycles / cycles_per_us : 0;
 
 	if (us)
-		usleep_range(us, us + us / 8);
+		usleep_range(us, us + us / 32);
 }
 
 /*
