@@ -20,6 +20,7 @@
 #include "rknpu_harness.h"
 
 #define FREQ		"/proc/rknpu/freq"
+#define VOLT		"/proc/rknpu/volt"
 #define DEVFREQ		"/sys/class/devfreq/fdab0000.npu/"
 #define TRACING		"/sys/kernel/tracing/"
 #define ENABLE(event)	TRACING "events/" event "/enable"
@@ -340,6 +341,40 @@ RK_TEST_F(clock, asking_keeps_firmware_free,
 	take_record(self->r);
 	TH_LOG("%d calls of firmware in %.0f ms", count(self->r, FIRMWARE), ms);
 	EXPECT_GE(ms / ASK_AGAIN_MS + 2, count(self->r, FIRMWARE));
+}
+
+/* Reads of the voltage of any supply, since the probe was made. */
+static unsigned long voltage_reads(void)
+{
+	char text[4096], *p;
+
+	if (read_file(TRACING "kprobe_profile", text, sizeof(text)))
+		return ~0ul;
+	p = strstr(text, "rknpu_voltage");
+	return p ? strtoul(p + strlen("rknpu_voltage"), NULL, 10) : ~0ul;
+}
+
+RK_TEST_F(clock, asking_keeps_supply_free,
+	  "whoever asks for the voltage over and over has the supply tell it now and then only")
+{
+	unsigned long uv, reads;
+	double ms;
+
+	if (rk_write_file(TRACING "kprobe_events", "p:rknpu_voltage regulator_get_voltage\n"))
+		SKIP(return, "the kernel has no probes");
+	EXPECT_EQ(0, rk_write_file(ENABLE("kprobes/rknpu_voltage"), "1"));
+	uv = number(VOLT);
+	EXPECT_NE(0, uv);
+	reads = voltage_reads();
+	ms = -rk_now() / (double)RK_MS;
+	for (int i = 0; i < ASKED; i++)
+		EXPECT_EQ(uv, number(VOLT));
+	ms += rk_now() / (double)RK_MS;
+	reads = voltage_reads() - reads;
+	rk_write_file(ENABLE("kprobes/rknpu_voltage"), "0");
+	EXPECT_EQ(0, rk_write_file(TRACING "kprobe_events", "-:rknpu_voltage\n"));
+	TH_LOG("%lu reads of a supply in %.0f ms", reads, ms);
+	EXPECT_GE(ms / ASK_AGAIN_MS + 2, reads);
 }
 
 RK_TEST_F_TIMEOUT(clock, follows_load_awake, 120,

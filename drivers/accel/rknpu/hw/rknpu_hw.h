@@ -13,6 +13,7 @@
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_util.h>
 
@@ -238,7 +239,13 @@ struct rknpu_rate {
 	struct regulator *held;
 	/** @hz: rate as last read; changes with rknpu_hw::lock, too */
 	unsigned long hz;
-	/** @look_ns: ktime when the clock was asked for @hz lately, not to be told what was set */
+	/** @supply: whose voltage is told, or NULL */
+	struct regulator *supply;
+	/** @uv: microvolts of @supply as last read, or an error */
+	int uv;
+	/** @look: asks @clk and @supply */
+	struct work_struct look;
+	/** @look_ns: ktime when it did so last */
 	u64 look_ns;
 	/** @set: the one that was set last, 0 if that failed */
 	unsigned long set;

@@ -11,6 +11,7 @@
 #include <linux/pm_runtime.h>
 #include <linux/regulator/consumer.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include "rknpu_hw.h"
 #include "rknpu_hw_trace.h"
@@ -23,7 +24,7 @@
 /* Any client can have the rate set dozens of times a second, and the OPP core logs each failure. */
 #define RKNPU_RATE_RETRY_NS	(10 * NSEC_PER_SEC)
 
-/* So often at most the clock is asked for its rate, in case that others have changed it. */
+/* So often at most clock and supply are asked, in case that others have changed them. */
 #define RKNPU_RATE_LOOK_NS	(50 * NSEC_PER_MSEC)
 
 #define RKNPU_RATE_SUPPLIES	2
@@ -413,9 +414,23 @@ static int rknpu_rate_apply(struct rknpu_rate *rate, unsigned long hz)
 	return ret;
 }
 
+/* rknpu_rate::look */
+static void rknpu_rate_look_work(struct work_struct *work)
+{
+	struct rknpu_rate *rate = container_of(work, struct rknpu_rate, look);
+
+	guard(mutex)(&rate->lock);
+	if (rate->dev && rate->powered)
+		rknpu_rate_note(rate, clk_get_rate(rate->clk));
+	if (rate->supply)
+		WRITE_ONCE(rate->uv, regulator_get_voltage(rate->supply));
+	WRITE_ONCE(rate->look_ns, ktime_get_ns());
+}
+
 void rknpu_rate_init_static(struct rknpu_hw *hw)
 {
 	mutex_init(&hw->rate.lock);
+	INIT_WORK(&hw->rate.look, rknpu_rate_look_work);
 }
 
 /* The rate stays, so the voltage has to be enough for it. */
@@ -463,12 +478,28 @@ static struct rknpu_core *rknpu_rate_core(struct rknpu_hw *hw)
 	return NULL;
 }
 
+/* The vendor's driver tells the voltage of core 0. */
+static struct regulator *rknpu_rate_supply(struct rknpu_hw *hw)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (hw->cores[i].dev)
+			return hw->cores[i].supply;
+	}
+	return NULL;
+}
+
 int rknpu_rate_start(struct rknpu_hw *hw)
 {
 	struct rknpu_core *core = rknpu_rate_core(hw);
 	struct rknpu_rate *rate = &hw->rate;
 	int ret;
 
+	scoped_guard(mutex, &rate->lock) {
+		rate->look_ns = ktime_get_ns() - RKNPU_RATE_LOOK_NS;
+		WRITE_ONCE(rate->supply, rknpu_rate_supply(hw));
+	}
 	/* That a core cannot be powered is the scheduler's to find out. */
 	if (!core || pm_runtime_resume_and_get(core->dev))
 		return 0;
@@ -480,8 +511,10 @@ int rknpu_rate_start(struct rknpu_hw *hw)
 	ret = rknpu_rate_start_scaling(rate);
 	if (!ret && !rate->scales)
 		rknpu_rate_hold_voltage(rate);
-	if (ret)
+	if (ret) {
+		WRITE_ONCE(rate->supply, NULL);
 		WRITE_ONCE(rate->dev, NULL);
+	}
 	mutex_unlock(&rate->lock);
 	pm_runtime_put_autosuspend(core->dev);
 	return ret;
@@ -499,6 +532,7 @@ void rknpu_rate_stop(struct rknpu_hw *hw)
 	}
 	regulator_put(rate->held);
 	rate->held = NULL;
+	WRITE_ONCE(rate->supply, NULL);
 	WRITE_ONCE(rate->dev, NULL);
 	mutex_unlock(&rate->lock);
 }
@@ -538,28 +572,10 @@ bool rknpu_rate_is_powered(struct rknpu_hw *hw)
 	return hw->rate.powered;
 }
 
-static void rknpu_rate_look(struct rknpu_rate *rate)
-{
-	u64 now = ktime_get_ns();
-
-	if (!rate->dev || !rate->powered || now - rate->look_ns < RKNPU_RATE_LOOK_NS)
-		return;
-	rate->look_ns = now;
-	rknpu_rate_note(rate, clk_get_rate(rate->clk));
-}
-
-/*
- * Any client asks, from as many threads as it likes. Firmware may be long in telling, or in
- * changing the rate, and a core that wakes up needs the lock: so nobody waits for it here.
- */
 unsigned long rknpu_rate_get(struct rknpu_hw *hw)
 {
 	struct rknpu_rate *rate = &hw->rate;
 
-	if (mutex_trylock(&rate->lock)) {
-		rknpu_rate_look(rate);
-		mutex_unlock(&rate->lock);
-	}
 	if (!READ_ONCE(rate->dev))
 		return 0;
 	if (READ_ONCE(rate->scales) && !READ_ONCE(rate->powered))
@@ -567,9 +583,38 @@ unsigned long rknpu_rate_get(struct rknpu_hw *hw)
 	return READ_ONCE(rate->hz);
 }
 
+/*
+ * Any client asks, from as many threads and with as little priority as it likes. Firmware and
+ * regulators may be long in telling, and a core that wakes up needs this lock and theirs: so a
+ * worker asks them.
+ */
+static void rknpu_rate_look(struct rknpu_rate *rate)
+{
+	if (ktime_get_ns() - READ_ONCE(rate->look_ns) < RKNPU_RATE_LOOK_NS)
+		return;
+	queue_work(system_highpri_wq, &rate->look);
+	flush_work(&rate->look);
+}
+
+unsigned long rknpu_rate_ask(struct rknpu_hw *hw)
+{
+	rknpu_rate_look(&hw->rate);
+	return rknpu_rate_get(hw);
+}
+
+int rknpu_rate_ask_uv(struct rknpu_hw *hw)
+{
+	struct rknpu_rate *rate = &hw->rate;
+
+	if (!READ_ONCE(rate->supply))
+		return -ENODEV;
+	rknpu_rate_look(rate);
+	return READ_ONCE(rate->uv);
+}
+
 unsigned long rknpu_rate_max(struct rknpu_hw *hw)
 {
-	return READ_ONCE(hw->rate.max) ?: rknpu_rate_get(hw);
+	return READ_ONCE(hw->rate.max) ?: rknpu_rate_ask(hw);
 }
 
 int rknpu_rate_set(struct rknpu_hw *hw, unsigned long hz)

@@ -23,10 +23,16 @@ void rknpu_rate_power_down(struct rknpu_hw *hw);
 bool rknpu_rate_scales(struct rknpu_hw *hw);
 bool rknpu_rate_is_powered(struct rknpu_hw *hw);
 /*
- * Hz: what it is, or will be when a core is powered (but see below). 0 before start. Of a moment
- * ago, if it is being changed, or somebody else has done so.
+ * Hz: what it is, or will be when a core is powered (but see below), as far as is known; 0 before
+ * start. Nobody else changes it where there are operating points.
  */
 unsigned long rknpu_rate_get(struct rknpu_hw *hw);
+/*
+ * For user space: the same, and microvolts, of a moment ago; others may have changed them. They
+ * wait for a worker. -ENODEV: there is no supply.
+ */
+unsigned long rknpu_rate_ask(struct rknpu_hw *hw);
+int rknpu_rate_ask_uv(struct rknpu_hw *hw);
 /* Hz: the highest one that it may have. 0: not known. */
 unsigned long rknpu_rate_max(struct rknpu_hw *hw);
 /*

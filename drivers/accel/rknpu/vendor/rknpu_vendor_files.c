@@ -11,7 +11,6 @@
 #include <linux/path.h>
 #include <linux/pm_runtime.h>
 #include <linux/proc_fs.h>
-#include <linux/regulator/consumer.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -62,21 +61,18 @@ unsigned long rknpu_vendor_info_hz(struct rknpu_device *rdev)
 
 	if (!drm_dev_enter(&rdev->accel, &idx))
 		return 0;
-	hz = rknpu_rate_get(&rdev->hw);
+	hz = rknpu_rate_ask(&rdev->hw);
 	drm_dev_exit(idx);
 	return hz;
 }
 
 int rknpu_vendor_info_uv(struct rknpu_device *rdev)
 {
-	struct rknpu_core *core;
-	int idx, uv = -ENODEV;
+	int idx, uv;
 
 	if (!drm_dev_enter(&rdev->accel, &idx))
-		return uv;
-	core = rknpu_vendor_info_core(rdev);
-	if (core && core->supply)
-		uv = regulator_get_voltage(core->supply);
+		return -ENODEV;
+	uv = rknpu_rate_ask_uv(&rdev->hw);
 	drm_dev_exit(idx);
 	return uv;
 }
