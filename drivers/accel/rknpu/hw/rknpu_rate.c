@@ -590,7 +590,10 @@ unsigned long rknpu_rate_get(struct rknpu_hw *hw)
  */
 static void rknpu_rate_look(struct rknpu_rate *rate)
 {
-	if (ktime_get_ns() - READ_ONCE(rate->look_ns) < RKNPU_RATE_LOOK_NS)
+	/* Read first: the worker may set it meanwhile. */
+	u64 looked = READ_ONCE(rate->look_ns);
+
+	if (ktime_get_ns() - looked < RKNPU_RATE_LOOK_NS)
 		return;
 	queue_work(system_highpri_wq, &rate->look);
 	flush_work(&rate->look);
