@@ -56,15 +56,6 @@ static int steer_irqs(void)
 	return n ? 0 : -ENODEV;
 }
 
-static int run_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
-}
-
 /* What is held is CPU 0, and nothing else is to run there. */
 #define REQUIRE_TWO_CPUS()						\
 	do {								\
@@ -80,7 +71,7 @@ static int run_on(int cpu)
 		if (put(UNBOUND, "2"))					\
 			SKIP(return, "workers cannot be kept off a CPU"); \
 		ASSERT_EQ(0, steer_irqs());				\
-		ASSERT_EQ(0, run_on(1));				\
+		ASSERT_EQ(0, rk_use_cpu(1));				\
 	} while (0)
 
 FIXTURE(race) {

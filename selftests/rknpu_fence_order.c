@@ -209,15 +209,6 @@ RK_TEST_F_TIMEOUT(order, failed_job_and_its_core, 120,
 /* Each walks the stack of the CPU that tells of a job's end: together that takes a while. */
 #define WATCHERS	1000
 
-static int run_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
-}
-
 static int read_id(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -244,7 +235,7 @@ static int hold_ends(int cpu, int *fds)
 	struct rlimit files = { WATCHERS + 1000, WATCHERS + 1000 };
 
 	/* From another CPU each would take an interrupt of this one. */
-	if (setrlimit(RLIMIT_NOFILE, &files) || run_on(cpu))
+	if (setrlimit(RLIMIT_NOFILE, &files) || rk_use_cpu(cpu))
 		return -errno;
 	for (int i = 0; i < WATCHERS; i++) {
 		fds[i] = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -256,7 +247,7 @@ static int hold_ends(int cpu, int *fds)
 
 static void release_ends(int cpu, const int *fds)
 {
-	run_on(cpu);
+	rk_use_cpu(cpu);
 	for (int i = 0; i < WATCHERS && fds[i] >= 0; i++)
 		close(fds[i]);
 }

@@ -111,27 +111,6 @@ static void (*const waits[])(int ready) = {
 
 #define CHILDREN	((int)ARRAY_SIZE(waits))
 
-/* Is it inside of an ioctl, and not on a CPU? */
-static bool in_ioctl(pid_t pid)
-{
-	char path[64];
-	int nr = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
-	for (int i = 0; i < 1000 && nr != SYS_ioctl; i++) {
-		FILE *f = fopen(path, "re");
-
-		nr = -1;
-		if (!f)
-			return false;
-		if (fscanf(f, "%d", &nr) != 1)
-			nr = -1;
-		fclose(f);
-		rk_sleep_ms(10);
-	}
-	return nr == SYS_ioctl;
-}
-
 /* A child that waits in that call, or a negative errno. */
 static pid_t start_child(void (*wait)(int ready))
 {
@@ -152,7 +131,7 @@ static pid_t start_child(void (*wait)(int ready))
 	close(ready[1]);
 	n = read(ready[0], &byte, 1);
 	close(ready[0]);
-	return n == 1 && in_ioctl(pid) ? pid : -EPROTO;
+	return n == 1 && rk_in_ioctl(pid) ? pid : -EPROTO;
 }
 
 FIXTURE(killed) {

@@ -210,20 +210,11 @@ static void name_thread(unsigned int first, unsigned int second)
 	prctl(PR_SET_NAME, name);
 }
 
-static void pin(unsigned int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 static void *second_thread(void *arg)
 {
 	const struct sched_param param = { .sched_priority = PRIORITY };
 
-	pin(mode == TWO_CPUS);
+	rk_use_cpu(mode == TWO_CPUS);
 	if (mode == PREEMPTED)
 		sched_setscheduler(0, SCHED_FIFO, &param);
 	for (;;) {
@@ -428,7 +419,7 @@ static int set_up(void)
 		dup2(null, fd);
 	sigaction(SIGUSR1, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	pin(0);
+	rk_use_cpu(0);
 	a.ctx.page = new_pages();
 	b.ctx.page = new_pages();
 	a.ctx.seen = mode == LATE ? new_pages() : a.ctx.page;

@@ -726,15 +726,6 @@ struct keeper {
 	pid_t pid[1 + SPINNERS];
 };
 
-static int use_cpu(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set);
-}
-
 /* 0 in it, when it is told to go on. */
 static pid_t keeper_fork(int policy)
 {
@@ -743,7 +734,7 @@ static pid_t keeper_fork(int policy)
 
 	if (pid)
 		return pid;
-	if (use_cpu(1) || setresuid(KEEPER, KEEPER, KEEPER) ||
+	if (rk_use_cpu(1) || setresuid(KEEPER, KEEPER, KEEPER) ||
 	    sched_setscheduler(0, policy, &none) || prctl(PR_SET_PDEATHSIG, SIGKILL))
 		_exit(NOT_ALLOWED);
 	raise(SIGSTOP);
@@ -776,7 +767,7 @@ static int keeper_init(struct keeper *k)
 	if (!ret)
 		ret = rk_ioctl(k->from, DRM_IOCTL_ROCKET_CREATE_BO, &bo);
 	k->buf = ret ? ret : rk_export(k->from, bo.handle);
-	if (k->buf < 0 || use_cpu(0))
+	if (k->buf < 0 || rk_use_cpu(0))
 		return k->buf < 0 ? k->buf : -errno;
 	for (int i = 0; i <= SPINNERS; i++) {
 		k->pid[i] = keeper_fork(i ? SCHED_OTHER : SCHED_IDLE);

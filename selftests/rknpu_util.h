@@ -84,6 +84,10 @@ bool rk_long(void);
 /* Gives up one of CAP_*, or what lets a process have the highest priority: 0 or a negative errno. */
 int rk_drop_capability(unsigned int cap);
 int rk_drop_sys_nice(void);
+/* The calling thread runs on @cpu alone: 0 or a negative errno. */
+int rk_use_cpu(int cpu);
+/* Does it wait in an ioctl, at the latest in a while? */
+bool rk_in_ioctl(pid_t pid);
 int64_t rk_now(void);
 void rk_sleep_ms(unsigned int ms);
 /*

@@ -6,6 +6,7 @@
 #include <glob.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,36 @@ void rk_alarms(unsigned int ms, int flags)
 void rk_sleep_ms(unsigned int ms)
 {
 	poll(NULL, 0, ms);
+}
+
+int rk_use_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+}
+
+bool rk_in_ioctl(pid_t pid)
+{
+	char path[64];
+	int nr = -1;
+
+	/* It says "running" as long as the thread is on a CPU. */
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	for (int i = 0; i < 1000 && nr != SYS_ioctl; i++) {
+		FILE *f = fopen(path, "re");
+
+		nr = -1;
+		if (!f)
+			return false;
+		if (fscanf(f, "%d", &nr) != 1)
+			nr = -1;
+		fclose(f);
+		rk_sleep_ms(10);
+	}
+	return nr == SYS_ioctl;
 }
 
 bool rk_listed(int argc, char **argv, const struct rk_named *cases, size_t n)
