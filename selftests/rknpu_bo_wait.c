@@ -9,8 +9,11 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "rknpu_harness.h"
 
@@ -244,6 +247,129 @@ RK_TEST_F(prep, kill_while_waiting, "a process that waits can be killed, and its
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFSIGNALED(status));
 	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));
+}
+
+/* Takes the only core, for longer than all that comes then takes. */
+static int take_core_0(struct rk_client *c)
+{
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_task t;
+	int ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &t) ?: rk_fini(&c->inc.bo);
+
+	rk_latency_us(TASK_TIMEOUT_MS * 500);
+	rk_job_ext(&job, &t, 1, NULL, NULL);
+	job.core_mask = 1;
+	return ret ?: rk_submit_ext(c->fd, &job, 1, NULL);
+}
+
+/* More than what may stay in a list. */
+#define READERS		32
+
+/* Jobs of @c that read @bo of another file. As none waits for another one, each is in the list. */
+static int queue_readers(struct rk_client *c, const struct rk_bo *bo)
+{
+	struct drm_rocket_job_ext jobs[READERS];
+	struct drm_rocket_task t;
+	struct rk_bo in = { .fd = c->fd };
+	int buf = rk_export(bo->fd, bo->handle);
+	int ret = buf < 0 ? buf : rk_op_task(&c->inc, c->in.iova, c->out.iova, &t);
+
+	ret = ret ?: rk_fini(&c->inc.bo) ?: drmPrimeFDToHandle(c->fd, buf, &in.handle);
+	close(buf);
+	for (int i = 0; i < READERS; i++) {
+		rk_job_ext(&jobs[i], &t, 1, &in, NULL);
+		jobs[i].core_mask = 1;
+	}
+	return ret ?: rk_submit_ext(c->fd, jobs, READERS, NULL);
+}
+
+/* What children are told, who come before what they must not keep open. */
+struct told {
+	bool wait, keep, kept, stop;
+};
+
+static void when(const volatile bool *told)
+{
+	/* If the test is gone nobody tells. */
+	for (int64_t end = rk_now() + TASK_TIMEOUT_MS * RK_MS; !*told && rk_now() < end;)
+		rk_sleep_ms(1);
+}
+
+static pid_t wait_on_cpu_1(const struct rk_bo *bo, const volatile struct told *told)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	when(&told->wait);
+	_exit(rk_use_cpu(1) || rk_prep_until(bo->fd, bo->handle, RK_FOREVER));
+}
+
+/* Nobody else has that CPU meanwhile. */
+static pid_t keep_cpu_1(volatile struct told *told)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	when(&told->keep);
+	if (rk_use_cpu(1) || sched_setscheduler(0, SCHED_FIFO, &first))
+		_exit(1);
+	told->kept = true;
+	for (int64_t end = rk_now() + TASK_TIMEOUT_MS * RK_MS; !told->stop && rk_now() < end;)
+		;
+	_exit(0);
+}
+
+static bool ends_soon(pid_t pid, int *status)
+{
+	for (int i = 0; i < 1000 * (int)rk_slow(); i++) {
+		if (waitpid(pid, status, WNOHANG) == pid)
+			return true;
+		rk_sleep_ms(10);
+	}
+	return false;
+}
+
+/*
+ * The kernel's walk over fences without a lock gives the last one again and again if the list
+ * is gone when it looks for the next one. No signal ends that.
+ */
+RK_TEST_F(prep, list_gets_short_meanwhile,
+	  "who waits for a BO goes on if what is over has left its list of fences meanwhile")
+{
+	long long bos = rk_stat("bos");
+	volatile struct told *told;
+	pid_t waiter, keeper;
+	struct rk_client b;
+	int status = -1;
+
+	RK_REQUIRE_MODEL();
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || bos < 0)
+		SKIP(return, "needs two CPUs, and debugfs");
+	told = mmap(NULL, RK_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)told);
+	ASSERT_EQ(0, rk_use_cpu(0));
+	waiter = wait_on_cpu_1(&self->c.in, told);
+	keeper = keep_cpu_1(told);
+	ASSERT_TRUE(waiter > 0 && keeper > 0);
+	ASSERT_EQ(0, take_core_0(&self->c));
+	ASSERT_EQ(0, rk_client_init(&b));
+	ASSERT_EQ(0, queue_readers(&b, &self->c.in));
+	told->wait = true;
+	ASSERT_TRUE(rk_in_ioctl(waiter));
+	told->keep = true;
+	when(&told->kept);
+	EXPECT_TRUE(told->kept);
+	/* The waiter is woken, but does not get at its CPU before the jobs have been freed. */
+	rk_client_fini(&b);
+	EXPECT_TRUE(rk_stat_settles("bos", bos));
+	told->stop = true;
+	ASSERT_EQ(keeper, waitpid(keeper, &status, 0));
+	EXPECT_TRUE(ends_soon(waiter, &status));
+	EXPECT_EQ(0, status);
+	munmap((void *)told, RK_PAGE);
 }
 
 static void *wait_out(void *arg)
