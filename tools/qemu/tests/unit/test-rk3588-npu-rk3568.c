@@ -489,6 +489,61 @@ static void test_pool_halves(void)
     report_alone(ok, "the largest of halves", why);
 }
 
+/* --- A convolution of halves to words --- */
+
+static bool words_are_results(const Case *k)
+{
+    int o, i;
+
+    for (o = 0; o < k->oc; o++) {
+        for (i = 0; i < k->oh * k->ow; i++) {
+            const uint8_t *p = at(ADDR_Y) + (o / 4 * plane(k->oh, k->ow) + i) *
+                               16 + o % 4 * 4;
+            float want = ref_output(k, i / k->ow, i % k->ow, o);
+
+            if (ldl_le_p(p) != npu_float_bits(want)) {
+                printf("# channel %d at %d: not %g\n", o, i, want);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void draw_halves(Prog *p, Case *k)
+{
+    *k = (Case) { .half = true };
+    draw_case(k);
+    k->lines = k->sum = k->relu = false;
+    memset(at(ADDR_Y), POISON, 0x100000);
+    lay_case(k);
+    p->n = 0;
+    put_cna(p, k);
+    put_dpu(p, k);
+}
+
+static void test_halves_to_words(unsigned runs)
+{
+    const char *why = NULL;
+    bool ok = true;
+    unsigned i;
+
+    for (i = 0; ok && i < runs; i++) {
+        Prog p;
+        Case k;
+
+        draw_halves(&p, &k);
+        put(&p, 0x4010, 0xa8000002);
+        put(&p, 0x4024, plane(k.oh, k.ow) * 16);
+        put(&p, 0x40c0, plane(k.oh, k.ow) * 32);
+        start(&p, CONV);
+        ok = run_prog(&p, options, &why) == NPU_TASK_RUN &&
+             words_are_results(&k);
+        free_case(&k);
+    }
+    report_alone(ok, "convolutions of halves give words by four", why);
+}
+
 /* --- What is refused --- */
 
 static const Refused bad[] = {
@@ -557,6 +612,7 @@ int main(void)
     test_halves_by_element(false);
     test_halves_by_element(true);
     test_words_by_element();
+    test_halves_to_words(40);
     test_pool_halves();
     test_pool(false, 60);
     test_pool(true, 60);

@@ -334,7 +334,9 @@ const char *npu_rk3568_check_output(const NpuTask *t, const uint32_t *regs)
     REFUSE_IF(t->conv.precision != NPU_PREC_INT8 &&
               t->conv.precision != NPU_PREC_FP16,
               "convolution of other types of an RK3568");
-    REFUSE_IF(out != t->conv.precision && out != NPU_PREC_FP16,
+    REFUSE_IF(out != t->conv.precision && out != NPU_PREC_FP16 &&
+              !(out == NPU_PREC_FP32 && is_half(t->conv.precision) &&
+                t->encoding == NPU_ENCODING_RK3568),
               "output precision for this input precision");
     return NULL;
 }
