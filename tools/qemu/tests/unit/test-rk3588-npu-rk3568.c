@@ -544,6 +544,34 @@ static void test_halves_to_words(unsigned runs)
     report_alone(ok, "convolutions of halves give words by four", why);
 }
 
+/* Twice as large in both directions. */
+static void test_enlarged_halves(void)
+{
+    const char *why = NULL;
+    int w = 5, h = 4, i, y, x;
+    Prog p = { 0 };
+    bool ok;
+
+    for (i = 0; i < 4 * w * h; i++) {
+        stw_le_p(at(ADDR_X) + 2 * i, 0x7c01 + i);
+    }
+    put_alone(&p, w, h, 4, 0x44000002, 0xc041);
+    put(&p, 0x4024, 2 * w * 8);
+    put(&p, 0x4030, 2 * w - 1);
+    put(&p, 0x4038, 2 * w << 16 | 2 * w);
+    put(&p, 0x4050, 0x126);
+    put(&p, 0x40c0, 4 * w * h * 8);
+    put(&p, 0x5048, 0x1249);
+    ok = runs(&p, &why);
+    for (y = 0; ok && y < 2 * h; y++) {
+        for (x = 0; x < 2 * w; x++) {
+            ok &= !memcmp(at(ADDR_Y) + (y * 2 * w + x) * 8,
+                          at(ADDR_X) + (y / 2 * w + x / 2) * 8, 8);
+        }
+    }
+    report_alone(ok, "halves enlarged 2x2, as they are", why);
+}
+
 /* --- What is refused --- */
 
 static const Refused bad[] = {
@@ -613,6 +641,7 @@ int main(void)
     test_halves_by_element(true);
     test_words_by_element();
     test_halves_to_words(40);
+    test_enlarged_halves();
     test_pool_halves();
     test_pool(false, 60);
     test_pool(true, 60);

@@ -235,8 +235,10 @@ static const char *move_dpu(uint32_t *to, const uint32_t *regs)
     to[R_DPU_BN_CFG] = move_stage(regs[R_DPU_BN_CFG]);
     move_ew(to, regs);
     move_cube(to, regs, flying);
+    /* Halves that are moved come in as 16-bit integers. */
     PUT(DPU_OUT_CVT_SCALE, FP32TOFP16_EN,
-        is_half(GET(regs, DPU_DATA_FORMAT, OUT_PRECISION)));
+        is_half(GET(regs, DPU_DATA_FORMAT, OUT_PRECISION)) &&
+        GET(regs, DPU_DATA_FORMAT, IN_PRECISION) != NPU_PREC_INT16);
     if (flying) {
         move_types(to, regs);
     }
