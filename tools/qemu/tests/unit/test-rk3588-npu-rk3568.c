@@ -9,6 +9,7 @@
 #include "conv-case.h"
 
 #define CONV            0x1f
+#define CONV_PPU        0x3f
 #define ALONE           0x18
 
 enum {
@@ -489,19 +490,21 @@ static void test_pool_halves(void)
     report_alone(ok, "the largest of halves", why);
 }
 
-/* --- A convolution of halves to words --- */
+/* --- A convolution of halves to words, and through the PPU --- */
 
-static bool words_are_results(const Case *k)
+/* Results times @factor at @addr, which are halves or words. */
+static bool results_are(const Case *k, uint32_t addr, bool words, float factor)
 {
     int o, i;
 
     for (o = 0; o < k->oc; o++) {
         for (i = 0; i < k->oh * k->ow; i++) {
-            const uint8_t *p = at(ADDR_Y) + (o / 4 * plane(k->oh, k->ow) + i) *
-                               16 + o % 4 * 4;
-            float want = ref_output(k, i / k->ow, i % k->ow, o);
+            const uint8_t *p = at(addr) + (o / 4 * plane(k->oh, k->ow) + i) *
+                               (words ? 16 : 8) + o % 4 * (words ? 4 : 2);
+            float want = ref_output(k, i / k->ow, i % k->ow, o) * factor;
 
-            if (ldl_le_p(p) != npu_float_bits(want)) {
+            if (words ? ldl_le_p(p) != npu_float_bits(want)
+                      : lduw_le_p(p) != npu_fp32_to_fp16(want)) {
                 printf("# channel %d at %d: not %g\n", o, i, want);
                 return false;
             }
@@ -538,10 +541,90 @@ static void test_halves_to_words(unsigned runs)
         put(&p, 0x40c0, plane(k.oh, k.ow) * 32);
         start(&p, CONV);
         ok = run_prog(&p, options, &why) == NPU_TASK_RUN &&
-             words_are_results(&k);
+             results_are(&k, ADDR_Y, true, 1);
         free_case(&k);
     }
     report_alone(ok, "convolutions of halves give words by four", why);
+}
+
+/* A half and a quarter, of which the PPU makes an eighth. */
+static void put_fed_ppu(Prog *p, const Case *k)
+{
+    put(p, 0x400c, 0x102);
+    put(p, 0x600c, k->ow - 1);
+    put(p, 0x6010, k->oh - 1);
+    put(p, 0x6014, k->oc - 1);
+    put(p, 0x6018, k->ow - 1);
+    put(p, 0x601c, k->oh - 1);
+    put(p, 0x6020, k->oc - 1);
+    put(p, 0x6038, 30 << 10);
+    put(p, 0x603c, 29 << 10);
+    put(p, 0x6070, ADDR_EW);
+    put(p, 0x607c, plane(k->oh, k->ow) * 8);
+    put(p, 0x6084, plane(k->oh, k->ow) * 8 + 2);
+    put(p, 0x60dc, 3);
+}
+
+/* The DPU itself writes nothing. */
+static void test_fed_ppu(unsigned runs)
+{
+    const char *why = NULL;
+    bool ok = true;
+    unsigned i;
+
+    for (i = 0; ok && i < runs; i++) {
+        Prog p;
+        Case k;
+
+        draw_halves(&p, &k);
+        put_fed_ppu(&p, &k);
+        start(&p, CONV_PPU);
+        ok = run_prog(&p, options, &why) == NPU_TASK_RUN &&
+             results_are(&k, ADDR_EW, false, 0.125f) &&
+             at(ADDR_Y)[0] == POISON &&
+             !memcmp(at(ADDR_Y), at(ADDR_Y) + 1, 0xffff);
+        free_case(&k);
+    }
+    report_alone(ok, "convolutions of halves have a factor of the PPU", why);
+}
+
+static void test_fed_ppu_refused(void)
+{
+    static const Refused other[] = {
+        { 0x6024, 1, CONV_PPU, "pooling of what has not been in memory" },
+        { 0x6034, 0x101, CONV_PPU, "pooling of what has not been in memory" },
+        { 0x6084, 3, CONV_PPU, "pooling of what has not been in memory" },
+        { 0x7018, 1, CONV | POOL, "pooling of what has not been in memory" },
+        { 0x400c, 0x103, ALONE | 0x20,
+          "pooling of what has not been in memory" },
+        { 0x400c, 0x10a, CONV_PPU,
+          "DPU output against the enabled blocks, or to both sides" },
+        { 0x400c, 0x108, CONV_PPU,
+          "DPU output against the enabled blocks, or to both sides" },
+        { 0x6038, 0, CONV_PPU, "pooling reciprocal" },
+        { 0x6014, 0, CONV_PPU, "pooling that changes the channels" },
+        { 0x600c, 0x7f, CONV_PPU,
+          "DPU and PPU disagree about the cube between them" },
+    };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(other); i++) {
+        const char *why = NULL;
+        NpuVerdict v;
+        Prog p;
+        Case k;
+
+        draw_halves(&p, &k);
+        put_fed_ppu(&p, &k);
+        put(&p, other[i].reg, other[i].value);
+        start(&p, other[i].enable);
+        v = run_prog(&p, options, &why);
+        report(v == NPU_TASK_UNIMP && !strcmp(why, other[i].why),
+               "%04x = %x with a factor of the PPU is refused: %s",
+               other[i].reg, other[i].value,
+               v == NPU_TASK_RUN ? "it runs" : why);
+        free_case(&k);
+    }
 }
 
 /* Twice as large in both directions. */
@@ -641,6 +724,8 @@ int main(void)
     test_halves_by_element(true);
     test_words_by_element();
     test_halves_to_words(40);
+    test_fed_ppu(40);
+    test_fed_ppu_refused();
     test_enlarged_halves();
     test_pool_halves();
     test_pool(false, 60);

@@ -224,7 +224,7 @@ static const char *decode_feed(NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
-/* As the TRM has it; nobody is known to have run this on silicon. */
+/* As the TRM has it, and compilers for the RK3568 (row ppu.rk3568-factor). */
 static const char *decode_hand_over(NpuTask *t)
 {
     NpuPool *p = &t->pool;

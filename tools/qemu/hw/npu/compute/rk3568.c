@@ -44,7 +44,7 @@ static const NpuKnownField known[] = {
 
 /* The fields of the table. */
 #define CNA_CON1_KNOWN      0x0001f77f
-#define DPU_MODE_KNOWN      0x43fffffd
+#define DPU_MODE_KNOWN      0x43ffffff
 #define CNA_DMA_KNOWN       0x00171c07
 #define DPU_BURST_KNOWN     4
 #define RDMA_BURST_DEADLY   7
@@ -224,7 +224,8 @@ static const char *move_dpu(uint32_t *to, const uint32_t *regs)
     to[R_DPU_FEATURE_MODE_CFG] = 0;
     PUT(DPU_FEATURE_MODE_CFG, FLYING_MODE, flying);
     PUT(DPU_FEATURE_MODE_CFG, OUTPUT_MODE,
-        GET68(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE));
+        GET68(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) |
+        GET68(regs, DPU_FEATURE_MODE_CFG, TO_PPU));
     PUT(DPU_FEATURE_MODE_CFG, CONV_MODE,
         GET68(regs, DPU_FEATURE_MODE_CFG, CONV_MODE));
     PUT(DPU_FEATURE_MODE_CFG, SURF_LEN,
@@ -289,7 +290,7 @@ const char *npu_rk3568_move_pad(uint32_t *to, const uint32_t *regs)
     return NULL;
 }
 
-static const char *move_ppu(uint32_t *to, const uint32_t *regs)
+static const char *move_ppu_rdma(uint32_t *to, const uint32_t *regs)
 {
     uint32_t precision = GET(regs, PPU_RDMA_DATA_FORMAT, IN_PRECISION);
 
@@ -297,7 +298,27 @@ static const char *move_ppu(uint32_t *to, const uint32_t *regs)
               "pooling precision");
     REFUSE_IF(regs[R_RK3568_PPU_RDMA_UNKNOWN_7018] != 1, "fetches of the PPU");
     PUT(PPU_RDMA_DATA_FORMAT, IN_PRECISION, is_half(precision) ? 2 : 1);
-    return npu_rk3568_move_pad(to, regs);
+    return NULL;
+}
+
+/* Compilers have an average of one half alone there, which is a factor. */
+static const char *check_fed_ppu(const uint32_t *regs, uint32_t enable)
+{
+    REFUSE_IF(!(enable & NPU_ENABLE_CNA) || (enable & NPU_ENABLE_PPU_RDMA) ||
+              GET(regs, PPU_OPERATION_MODE_CFG, POOLING_METHOD) !=
+              NPU_POOL_AVERAGE || regs[R_PPU_POOLING_KERNEL_CFG] ||
+              !is_half(GET(regs, PPU_DATA_FORMAT, PROC_PRECISION)),
+              "pooling of what has not been in memory");
+    return NULL;
+}
+
+static const char *move_ppu(uint32_t *to, const uint32_t *regs,
+                            uint32_t enable)
+{
+    const char *why = enable & NPU_ENABLE_DPU ? check_fed_ppu(regs, enable)
+                                              : move_ppu_rdma(to, regs);
+
+    return why ? why : npu_rk3568_move_pad(to, regs);
 }
 
 const char *npu_rk3568_move(uint32_t *to, const uint32_t *regs,
@@ -310,8 +331,6 @@ const char *npu_rk3568_move(uint32_t *to, const uint32_t *regs,
     memcpy(to, regs, NPU_REGFILE_SIZE);
     REFUSE_IF(!(enable & RK3568_ENABLE_CMAC) != !(enable & NPU_ENABLE_CNA),
               "CNA without CMAC");
-    REFUSE_IF((enable & NPU_ENABLE_DPU) && (enable & NPU_ENABLE_PPU),
-              "pooling of what has not been in memory");
     if (enable & NPU_ENABLE_CNA) {
         why = move_cna(to, regs);
         REFUSE_IF(why, why);
@@ -326,7 +345,7 @@ const char *npu_rk3568_move(uint32_t *to, const uint32_t *regs,
         why = move_rdma(to, regs);
         REFUSE_IF(why, why);
     }
-    return enable & NPU_ENABLE_PPU ? move_ppu(to, regs) : NULL;
+    return enable & NPU_ENABLE_PPU ? move_ppu(to, regs, enable) : NULL;
 }
 
 const char *npu_rk3568_check_output(const NpuTask *t, const uint32_t *regs)

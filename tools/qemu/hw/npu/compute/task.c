@@ -232,6 +232,19 @@ static const char *decode_blocks(NpuTask *t, const uint32_t *regs,
     return "combination of enabled blocks";
 }
 
+/* Those of a task, also with the PPU behind a DPU. */
+static const char *decode_all(NpuTask *t, const uint32_t *regs,
+                              uint32_t enable, const NpuTaskOptions *opt)
+{
+    const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
+    const char *why;
+
+    t->pool.from_dpu = (enable & NPU_ENABLE_DPU) && (enable & NPU_ENABLE_PPU);
+    why = decode_blocks(t, regs, t->pool.from_dpu ? enable & ~pool : enable,
+                        opt);
+    return !why && t->pool.from_dpu ? npu_ppu_decode(t, regs) : why;
+}
+
 /* The same blocks, once their registers are where the RK3588 has them. */
 static void set_atom(NpuDpu *d, uint32_t atom)
 {
@@ -253,7 +266,7 @@ static const char *decode_rk3568(NpuTask *t, const uint32_t *regs,
     t->dpu.packed = RK3568_PACKED_CHANNELS;
     why = npu_stage_stall(moved, blocks & NPU_ENABLE_DPU_RDMA);
     REFUSE_IF((blocks & NPU_ENABLE_DPU) && why, why);
-    why = decode_blocks(t, moved, blocks, opt);
+    why = decode_all(t, moved, blocks, opt);
     return why ? why : npu_rk3568_check_task(t, regs);
 }
 
@@ -277,8 +290,6 @@ static const char *decode_rk3562(NpuTask *t, const uint32_t *regs,
 NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
                            const NpuTaskOptions *opt, const char **why)
 {
-    const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
-
     memset(t, 0, sizeof(*t));
     t->encoding = opt->encoding;
     t->enable = enable;
@@ -306,12 +317,7 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     if (*why) {
         return NPU_TASK_STALL;
     }
-    t->pool.from_dpu = (enable & NPU_ENABLE_DPU) && (enable & NPU_ENABLE_PPU);
-    *why = decode_blocks(t, regs, t->pool.from_dpu ? enable & ~pool : enable,
-                         opt);
-    if (!*why && t->pool.from_dpu) {
-        *why = npu_ppu_decode(t, regs);
-    }
+    *why = decode_all(t, regs, enable, opt);
     return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
 }
 
@@ -384,12 +390,19 @@ static uint8_t *compute_cube(const NpuTask *t, const NpuOperands *in,
 /* What goes from the DPU to the PPU never sees memory. */
 static bool compute_both(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
+    NpuTask *ppu = g_try_malloc(sizeof(*ppu));
     uint8_t *mid = compute_cube(t, in, &t->pool.from);
     NpuOperands pooled = { .cancel = in->cancel };
-    bool ok;
+    bool ok = ppu && mid;
 
-    pooled.feed[NPU_FEED_MAIN] = mid;
-    ok = mid && npu_ppu_run(t, &pooled, out);
+    if (ok) {
+        *ppu = *t;
+        ppu->kind = NPU_KIND_POOL;
+        memset(ppu->feed, 0, sizeof(ppu->feed));
+        pooled.feed[NPU_FEED_MAIN] = mid;
+        ok = compute_block(ppu, &pooled, out);
+    }
+    g_free(ppu);
     g_free(mid);
     return ok;
 }
