@@ -249,7 +249,7 @@ RK_TEST_F(prep, kill_while_waiting, "a process that waits can be killed, and its
 	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));
 }
 
-/* Takes the only core, for longer than all that comes then takes. */
+/* Keeps core 0, which the readers have to wait for, busy for longer than the test takes. */
 static int take_core_0(struct rk_client *c)
 {
 	struct drm_rocket_job_ext job;
