@@ -644,6 +644,12 @@ static int d_close(struct pair_ctx *c)
 
 static int d_poll(struct pair_ctx *c)
 {
+	/*
+	 * Before 5.16 (ff2d23843f7f) the kernel hits a BUG_ON() in dma_buf_release() if a dma-buf
+	 * is closed while a fence holds a poll() of it.
+	 */
+	if (rk_kernel_before(5, 16))
+		return -EOPNOTSUPP;
 	return poll_fd(dmabuf_of(c), 1);
 }
 
