@@ -82,7 +82,7 @@ struct rp_program {
 #define RP_WHY(id, what, why)		{ id, what, NULL, why, RP_PLAIN }
 
 extern const struct rp_program rp_pc[], rp_cna[], rp_cbuf[], rp_core[], rp_dpu[], rp_lut[],
-	rp_out[], rp_ppu[], rp_around[], rp_rk3576[];
+	rp_out[], rp_ppu[], rp_around[], rp_rk3576[], rp_rk3568[], rp_rk3562[];
 
 /* Statements of one part. Another chip than @soc would take the registers of their programs for others. */
 struct rp_chapter {
@@ -104,6 +104,8 @@ struct trial {
 	bool dpu_done;			/* wait for the DPU, even if the PPU runs */
 	uint32_t core_mask;		/* where it must run, 0 = anywhere */
 	uint32_t meet;			/* which cores wait behind it, if another follows */
+	uint32_t enable;		/* blocks of the open one, if libnpu has written it */
+	uint32_t atom;			/* bytes of a position in a surface, 0 = 16 */
 	int outcome;			/* of the last run */
 	bool ran;
 	/* What came out, as numbers, and how they lie in memory. */
@@ -142,7 +144,7 @@ void rp_run(struct trial *t, uint32_t enable);
 /* Empties it for another run. */
 void rp_clear(struct trial *t);
 
-/* ---- tensors: values by position, then by channel; 16 bytes of channels make an atom ---- */
+/* ---- tensors: values by position, then by channel, whose bytes make atoms (trial::atom) ---- */
 
 unsigned int rp_bytes(enum rp_type type);
 void rp_put(struct trial *t, uint32_t at, enum rp_type type, double value);

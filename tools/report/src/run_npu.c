@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "dev/npu_device.h"
 #include "drm/rocket_accel.h"
 #include "run_npu.h"
 
@@ -80,7 +81,7 @@ static void chain(struct rp_machine *m, const struct rp_span *task, unsigned int
 
 		tail[0] = (uint64_t)NPU_TGT_PC << 48 | next << 16 | OFF_PC_BASE_ADDRESS;
 		tail[1] = (uint64_t)NPU_TGT_PC << 48 |
-			  (uint64_t)(task[i].meet << 16 | ((task[i + 1].count + 1) / 2 - 1)) << 16 |
+			  (uint64_t)(task[i].meet << 16 | npu_amount(npu_dev_chip(m->dev), task[i + 1].count)) << 16 |
 			  OFF_PC_REGISTER_AMOUNTS;
 	}
 }

@@ -11,6 +11,7 @@
 #include "run_npu.h"
 
 #define RK3588		3588u
+#define RK3576		3576u
 #define ROUNDS		200u
 #define MODEL_ROUNDS	5u
 /* What fits the operands' BO. */
@@ -183,6 +184,8 @@ void rp_times(FILE *f, struct rp_machine *m)
 	unsigned int rounds = rp_is_model() ? MODEL_ROUNDS : ROUNDS;
 	unsigned int n = rp_is_model() ? 64 : PRODUCT_N;
 	bool is_rk3588 = npu_soc(m->dev) == RK3588;
+	/* Those of the other chips have bytes as results. */
+	bool has_words = is_rk3588 || npu_soc(m->dev) == RK3576;
 
 	if (rp_is_model())
 		fprintf(f, "Of the model on this host; they cannot be compared with silicon's.\n");
@@ -190,7 +193,7 @@ void rp_times(FILE *f, struct rp_machine *m)
 		print_copies(f, m, rounds);
 	else
 		print_small(f, m, rounds);
-	print_product(f, m, "int8 product", NPU_PREC_INT8, NPU_PREC_INT32, n, rounds);
+	print_product(f, m, "int8 product", NPU_PREC_INT8, has_words ? NPU_PREC_INT32 : NPU_PREC_INT8, n, rounds);
 	/* Sums in floats are the RK3588's alone. */
 	print_product(f, m, "fp16 product", NPU_PREC_FP16, is_rk3588 ? NPU_PREC_FP32 : NPU_PREC_FP16, n, rounds);
 }

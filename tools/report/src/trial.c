@@ -200,18 +200,23 @@ void rp_put(struct trial *t, uint32_t at, enum rp_type type, double value)
 	memcpy(t->npu->in + at, &bits, rp_bytes(type));
 }
 
-static uint32_t place(enum rp_type type, unsigned int pos, unsigned int ch, uint32_t pitch)
+static uint32_t atom_of(const struct trial *t)
 {
-	unsigned int lanes = ATOM / rp_bytes(type);
+	return t->atom ? t->atom : ATOM;
+}
 
-	return ch / lanes * pitch + pos * ATOM + ch % lanes * rp_bytes(type);
+static uint32_t place(const struct trial *t, enum rp_type type, unsigned int pos, unsigned int ch, uint32_t pitch)
+{
+	unsigned int lanes = atom_of(t) / rp_bytes(type);
+
+	return ch / lanes * pitch + pos * atom_of(t) + ch % lanes * rp_bytes(type);
 }
 
 void rp_cube(struct trial *t, uint32_t at, enum rp_type type, unsigned int positions,
 	     unsigned int channels, const double *v)
 {
 	for (unsigned int i = 0; i < positions * channels; i++)
-		rp_put(t, at + place(type, i / channels, i % channels, positions * ATOM), type,
+		rp_put(t, at + place(t, type, i / channels, i % channels, positions * atom_of(t)), type,
 		       v[i]);
 }
 
@@ -223,7 +228,7 @@ void rp_result(struct trial *t, enum rp_type type, unsigned int positions, unsig
 	t->type = type;
 	t->ngot = positions * channels;
 	for (unsigned int i = 0; i < t->ngot; i++) {
-		uint32_t at = place(type, i / channels, i % channels, pitch), bits = 0;
+		uint32_t at = place(t, type, i / channels, i % channels, pitch), bits = 0;
 
 		memcpy(&bits, t->npu->out + at, rp_bytes(type));
 		t->got[i] = value_of(type, bits);
@@ -307,7 +312,7 @@ void rp_fly(struct trial *t, struct rp_fly *f, const double *v)
 	for (unsigned int i = 0; i < f->positions * f->channels; i++) {
 		double one = i < f->n ? v[i] : 0;
 
-		rp_put(t, RP_X + place(f->in, i / f->channels, i % f->channels, pitch), f->in, one);
+		rp_put(t, RP_X + place(t, f->in, i / f->channels, i % f->channels, pitch), f->in, one);
 	}
 	rp_set(t, OFF_DPU_S_POINTER, 0xe);
 	rp_set(t, OFF_RDMA_S_POINTER, 0xe);
@@ -361,7 +366,7 @@ void rp_fly_operand(struct trial *t, const struct rp_fly *f, const double *v)
 	uint32_t size = rp_bytes(f->in) == 1 ? 1 : rp_bytes(f->in) == 2 ? 2 : 3;
 
 	for (unsigned int i = 0; i < f->n; i++)
-		rp_put(t, RP_E + place(f->in, i / f->channels, i % f->channels,
+		rp_put(t, RP_E + place(t, f->in, i / f->channels, i % f->channels,
 				       f->positions * ATOM), f->in, v[i]);
 	rp_bits(t, OFF_DPU_EW_CFG, EW_ELEMENT | NPU_MASK_DPU_EW_CFG_EDATA_SIZE | EW_OPERAND | NPU_MASK_DPU_EW_CFG_BYPASS,
 		EW_ELEMENT | NPU_PUT(DPU_EW_CFG_EDATA_SIZE, size) | EW_OPERAND);

@@ -85,6 +85,20 @@ static void differs(const char *id, const char *reading)
 		printf("# %s\n", t.text);
 }
 
+static NpuEncoding encoding_of(uint32_t soc)
+{
+	switch (soc) {
+	case 3576:
+		return NPU_ENCODING_RK3576;
+	case 3568:
+		return NPU_ENCODING_RK3568;
+	case 3562:
+		return NPU_ENCODING_RK3562;
+	default:
+		return NPU_ENCODING_RK3588;
+	}
+}
+
 /* What times are taken of. */
 static void copies(void)
 {
@@ -103,7 +117,7 @@ int main(int argc, char **argv)
 	verbose = argc > 1 && !strcmp(argv[1], "-v");
 	printf("TAP version 13\n");
 	for (const struct rp_chapter *c = rp_chapters; c->name; c++) {
-		options.encoding = c->soc == 3576 ? NPU_ENCODING_RK3576 : NPU_ENCODING_RK3588;
+		options.encoding = encoding_of(c->soc);
 		for (const struct rp_program *p = c->programs; p->id; p++) {
 			if (p->kind == RP_NEEDS_CORE) {
 				report(true, "%s # SKIP needs a core, not its arithmetic alone", p->id);
