@@ -164,6 +164,8 @@ static int rknpu_bo_fault_in(struct rknpu_bo *bo)
 		page = shmem_read_mapping_page_gfp(mapping, i, mapping_gfp_mask(mapping));
 		if (IS_ERR(page))
 			return PTR_ERR(page);
+		/* Or vm.drop_caches takes it away, and drm_gem_get_pages() makes it again. */
+		set_page_dirty(page);
 		put_page(page);
 		cond_resched();
 	}
