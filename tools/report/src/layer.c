@@ -13,9 +13,9 @@ const double rp_layer_odd[RP_LAYER_N] = { -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 
 
 /* ---- programs ---- */
 
-static struct npu_prog *new_prog(struct trial *t, uint32_t soc, uint32_t core)
+static struct npu_prog *new_prog(struct trial *t, uint32_t core)
 {
-	const struct npu_chip *chip = npu_chip_of_soc(soc);
+	const struct npu_chip *chip = npu_chip_of_soc(t->npu->soc);
 
 	rp_clear(t);
 	t->atom = chip->atom;
@@ -70,12 +70,12 @@ static void put_operands(struct trial *t, const struct rp_layer *l, const double
 			rp_put(t, RP_W + (uint32_t)npu_weight_offset(bytes, 1, l->ic, n, 0, k), (enum rp_type)l->in,
 			       w[n * l->ic + k]);
 	for (unsigned int n = 0; n < l->oc && l->in == NPU_PREC_INT8; n++)
-		put_factors(t, npu_chip_of_soc(l->soc), n);
+		put_factors(t, npu_chip_of_soc(t->npu->soc), n);
 }
 
 bool rp_layer_begin(struct trial *t, const struct rp_layer *l, const double *x, const double *w)
 {
-	struct npu_prog *p = new_prog(t, l->soc, l->core);
+	struct npu_prog *p = new_prog(t, l->core);
 	struct npu_conv_task task = {
 		.in = l->in, .out = l->out, .in_w = l->w, .in_h = l->h, .in_h_full = l->h, .in_c = l->ic,
 		.out_w = l->w, .out_h = l->h, .out_h_full = l->h, .out_c = l->oc, .kw = 1, .kh = 1,
@@ -119,10 +119,10 @@ void rp_layer_pass(double x[RP_LAYER_N * RP_LAYER_IC], double w[RP_LAYER_OC * RP
 #define ONE		((struct npu_requant){ .scale = 1 << 14, .shift = 14 })
 #define HALF		((struct npu_requant){ .scale = 1 << 14, .shift = 15 })
 
-static struct rp_layer layer_of(uint32_t soc, struct npu_requant rq)
+static struct rp_layer layer_of(struct npu_requant rq)
 {
 	return (struct rp_layer){
-		.soc = soc, .in = NPU_PREC_INT8, .out = NPU_PREC_INT8, .w = RP_LAYER_W, .h = RP_LAYER_H,
+		.in = NPU_PREC_INT8, .out = NPU_PREC_INT8, .w = RP_LAYER_W, .h = RP_LAYER_H,
 		.ic = RP_LAYER_IC, .oc = RP_LAYER_OC, .rq = rq,
 	};
 }
@@ -150,9 +150,9 @@ static void read_roundings(struct trial *t, const struct roundings *r)
 	rp_other_reading(t, "ties go away from zero", r->away);
 }
 
-void rp_try_ties(struct trial *t, uint32_t soc)
+void rp_try_ties(struct trial *t)
 {
-	struct rp_layer l = layer_of(soc, HALF);
+	struct rp_layer l = layer_of(HALF);
 	double x[RP_LAYER_N * RP_LAYER_IC] = { 0 }, w[RP_LAYER_OC * RP_LAYER_IC] = { 0 };
 	struct roundings r;
 
@@ -162,9 +162,9 @@ void rp_try_ties(struct trial *t, uint32_t soc)
 	read_roundings(t, &r);
 }
 
-void rp_try_truncate(struct trial *t, uint32_t soc, uint32_t off, uint32_t value)
+void rp_try_truncate(struct trial *t, uint32_t off, uint32_t value)
 {
-	struct rp_layer l = layer_of(soc, ONE);
+	struct rp_layer l = layer_of(ONE);
 	double x[RP_LAYER_N * RP_LAYER_IC] = { 0 }, w[RP_LAYER_OC * RP_LAYER_IC] = { 0 }, whole[VALUES];
 	struct roundings r;
 
@@ -182,9 +182,9 @@ void rp_try_truncate(struct trial *t, uint32_t soc, uint32_t off, uint32_t value
 
 #define ZERO_POINT	5
 
-void rp_try_zero_point(struct trial *t, uint32_t soc)
+void rp_try_zero_point(struct trial *t)
 {
-	struct rp_layer l = layer_of(soc, ONE);
+	struct rp_layer l = layer_of(ONE);
 	double x[RP_LAYER_N * RP_LAYER_IC] = { 0 }, w[RP_LAYER_OC * RP_LAYER_IC] = { 0 }, open[VALUES], cut[VALUES];
 
 	l.rq.zp = ZERO_POINT;
@@ -228,12 +228,12 @@ static bool fly(struct trial *t, struct npu_prog *p)
 	return true;
 }
 
-void rp_try_sum(struct trial *t, uint32_t soc)
+void rp_try_sum(struct trial *t)
 {
 	const struct npu_byte_sum how = {
 		.size = sizeof(how), .a_weight = 2, .b_weight = -3, .a_zp = 1, .b_zp = -2, .rq = ONE,
 	};
-	struct npu_prog *p = new_prog(t, soc, 0);
+	struct npu_prog *p = new_prog(t, 0);
 	struct npu_ew_task task = flight(t);
 	double a[FLY_MOST], b[FLY_MOST], sum[FLY_MOST], large[FLY_MOST], behind[FLY_MOST];
 
@@ -255,9 +255,9 @@ void rp_try_sum(struct trial *t, uint32_t soc)
 	rp_other_reading(t, "a zero point is taken off behind the factor", behind);
 }
 
-void rp_try_map(struct trial *t, uint32_t soc)
+void rp_try_map(struct trial *t)
 {
-	struct npu_prog *p = new_prog(t, soc, 0);
+	struct npu_prog *p = new_prog(t, 0);
 	struct npu_ew_task task = flight(t);
 	double x[FLY_MOST], y[FLY_MOST];
 	int8_t map[256];
@@ -281,9 +281,9 @@ void rp_try_map(struct trial *t, uint32_t soc)
 
 #define POOLED		4u	/* positions */
 
-void rp_try_pool(struct trial *t, uint32_t soc)
+void rp_try_pool(struct trial *t)
 {
-	struct npu_prog *p = new_prog(t, soc, 0);
+	struct npu_prog *p = new_prog(t, 0);
 	struct npu_pool_task task = {
 		.pool = NPU_POOL_MAX, .type = NPU_PREC_INT8, .in_w = 4, .in_h = 4, .in_line = 4, .in_pitch = 16,
 		.out_w = 2, .out_h = 2, .out_line = 2, .out_pitch = POOLED, .channels = FLY_COLS(t), .kw = 2, .kh = 2,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs as libnpu writes them for a chip, and statements that several chips have programs for.
+ * Programs as libnpu writes them for the chip, and statements that several chips have programs for.
  */
 #ifndef LAYER_H
 #define LAYER_H
@@ -10,7 +10,7 @@
 
 /* A convolution with kernels of one tap; its tensors are cubes, and bytes have a factor of 1 for each channel. */
 struct rp_layer {
-	uint32_t soc, core;
+	uint32_t core;
 	enum npu_prec in, out;
 	unsigned int w, h, ic, oc;
 	struct npu_requant rq;
@@ -33,19 +33,19 @@ void rp_layer_pass(double x[RP_LAYER_N * RP_LAYER_IC], double w[RP_LAYER_OC * RP
 /* Numbers of both signs, most of them odd. */
 extern const double rp_layer_odd[RP_LAYER_N];
 
-/* ---- statements about bytes, each of a chip ---- */
+/* ---- statements about bytes ---- */
 
 /* How OUT_CVT rounds. */
-void rp_try_ties(struct trial *t, uint32_t soc);
+void rp_try_ties(struct trial *t);
 /* What becomes of results below their zero point. */
-void rp_try_zero_point(struct trial *t, uint32_t soc);
+void rp_try_zero_point(struct trial *t);
 /* The register at @off has 1 bit of sums rounded off by @value. */
-void rp_try_truncate(struct trial *t, uint32_t soc, uint32_t off, uint32_t value);
+void rp_try_truncate(struct trial *t, uint32_t off, uint32_t value);
 /* The DPU alone adds two tensors. */
-void rp_try_sum(struct trial *t, uint32_t soc);
+void rp_try_sum(struct trial *t);
 /* It looks bytes up, in tables that tasks before it load. */
-void rp_try_map(struct trial *t, uint32_t soc);
+void rp_try_map(struct trial *t);
 /* A pooling that nothing follows ends. */
-void rp_try_pool(struct trial *t, uint32_t soc);
+void rp_try_pool(struct trial *t);
 
 #endif /* LAYER_H */

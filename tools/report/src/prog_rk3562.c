@@ -5,48 +5,21 @@
 #include "layer.h"
 #include "prog/npu_rk3562.h"
 
-#define SOC		3562
-
 /* CLIP_TRUNCATE of 1, twice. */
 #define ONE_BIT		0x21u
 
-static void ties(struct trial *t)
-{
-	rp_try_ties(t, SOC);
-}
-
-static void zero_point(struct trial *t)
-{
-	rp_try_zero_point(t, SOC);
-}
-
 static void truncate(struct trial *t)
 {
-	rp_try_truncate(t, SOC, NPU_OFF62_CORE_MODE, ONE_BIT);
-}
-
-static void sum(struct trial *t)
-{
-	rp_try_sum(t, SOC);
-}
-
-static void map(struct trial *t)
-{
-	rp_try_map(t, SOC);
-}
-
-static void pool(struct trial *t)
-{
-	rp_try_pool(t, SOC);
+	rp_try_truncate(t, NPU_OFF62_CORE_MODE, ONE_BIT);
 }
 
 const struct rp_program rp_rk3562[] = {
-	RP_TRY("rk3562-ties", "OUT_CVT of bytes rounds ties to even", ties),
-	RP_TRY("rk3562-floor", "results of bytes below the zero point", zero_point),
+	RP_TRY("rk3562-ties", "OUT_CVT of bytes rounds ties to even", rp_try_ties),
+	RP_TRY("rk3562-floor", "results of bytes below the zero point", rp_try_zero_point),
 	RP_TRY("rk3562-truncate", "CORE's 0x3024 rounds bits of sums off, ties to even", truncate),
-	RP_TRY("rk3562-sum", "the DPU alone adds bytes, with factors of either sign", sum),
-	RP_TRY("rk3562-map", "tables that tasks load are there for the next task", map),
-	RP_TRY("rk3562-pool", "a pooling that ends a job sets its interrupt bit", pool),
+	RP_TRY("rk3562-sum", "the DPU alone adds bytes, with factors of either sign", rp_try_sum),
+	RP_TRY("rk3562-map", "tables that tasks load are there for the next task", rp_try_map),
+	RP_TRY("rk3562-pool", "a pooling that ends a job sets its interrupt bit", rp_try_pool),
 	RP_WHY("rk3562-words", "a product of bytes to words, a convolution of halves", "libnpu has no such programs"),
 	{ 0 }
 };

@@ -6,7 +6,6 @@
 #include "layer.h"
 #include "prog/npu_rk3576.h"
 
-#define SOC		3576
 #define OW_EVEN		0x80011111u	/* of an even number of groups of 16 channels */
 
 #define W		RP_LAYER_W
@@ -15,16 +14,6 @@
 #define OC		RP_LAYER_OC
 #define MOST_OC		48u
 #define POSITIONS	RP_LAYER_N
-
-static void ties(struct trial *t)
-{
-	rp_try_ties(t, SOC);
-}
-
-static void zero_point(struct trial *t)
-{
-	rp_try_zero_point(t, SOC);
-}
 
 /* A sum of its own for each position and channel. */
 static void spread(unsigned int positions, unsigned int oc, double *x, double *w)
@@ -45,7 +34,7 @@ static double spread_sum(unsigned int i, unsigned int oc)
 #define POISON_BYTE	((double)(int8_t)RP_POISON)
 
 static const struct rp_layer words = {
-	.soc = SOC, .in = NPU_PREC_INT8, .out = NPU_PREC_INT32, .w = LINE, .h = 1, .ic = IC, .oc = OC,
+	.in = NPU_PREC_INT8, .out = NPU_PREC_INT32, .w = LINE, .h = 1, .ic = IC, .oc = OC,
 };
 
 static void words_of_bytes(struct trial *t)
@@ -87,7 +76,7 @@ static void words_poison(struct trial *t)
 static void halves(struct trial *t)
 {
 	struct rp_layer c = {
-		.soc = SOC, .in = NPU_PREC_FP16, .out = NPU_PREC_FP16, .w = LINE, .h = 1, .ic = HALVES_IC, .oc = OC,
+		.in = NPU_PREC_FP16, .out = NPU_PREC_FP16, .w = LINE, .h = 1, .ic = HALVES_IC, .oc = OC,
 	};
 	double x[LINE * HALVES_IC], w[OC * HALVES_IC], all[LINE * OC], few[LINE * OC];
 
@@ -107,7 +96,7 @@ static void halves(struct trial *t)
 static void core_1(struct trial *t)
 {
 	struct rp_layer c = {
-		.soc = SOC, .in = NPU_PREC_INT8, .out = NPU_PREC_INT8, .w = W, .h = H, .ic = IC, .oc = OC,
+		.in = NPU_PREC_INT8, .out = NPU_PREC_INT8, .w = W, .h = H, .ic = IC, .oc = OC,
 		.rq = { .scale = 1 << 14, .shift = 17 }, .core = 1,
 	};
 	double x[POSITIONS * IC] = { 0 }, w[OC * IC] = { 0 }, sums[POSITIONS * OC];
@@ -123,7 +112,7 @@ static void core_1(struct trial *t)
 static void group_count(struct trial *t)
 {
 	struct rp_layer c = {
-		.soc = SOC, .in = NPU_PREC_INT8, .out = NPU_PREC_INT8, .w = W, .h = H, .ic = IC, .oc = MOST_OC,
+		.in = NPU_PREC_INT8, .out = NPU_PREC_INT8, .w = W, .h = H, .ic = IC, .oc = MOST_OC,
 		.rq = { .scale = 1 << 14, .shift = 17 },
 	};
 	double x[POSITIONS * IC] = { 0 }, w[MOST_OC * IC] = { 0 }, sums[POSITIONS * MOST_OC], first[POSITIONS * MOST_OC];
@@ -143,8 +132,8 @@ static void group_count(struct trial *t)
 }
 
 const struct rp_program rp_rk3576[] = {
-	RP_TRY("rk3576-ties", "OUT_CVT of bytes rounds ties to even", ties),
-	RP_TRY("rk3576-floor", "results of bytes below the zero point", zero_point),
+	RP_TRY("rk3576-ties", "OUT_CVT of bytes rounds ties to even", rp_try_ties),
+	RP_TRY("rk3576-floor", "results of bytes below the zero point", rp_try_zero_point),
 	RP_TRY("rk3576-words", "a product of bytes to words writes all channels", words_of_bytes),
 	RP_TRY("rk3576-words-next", "a product of bytes to words leaves the DPU as it was", words_poison),
 	RP_TRY("rk3576-halves", "a convolution of halves sums all channels in one task", halves),

@@ -44,6 +44,7 @@ struct rp_span {
 struct rp_npu {
 	uint8_t *in, *out;
 	uint32_t in_iova, out_iova;
+	uint32_t soc;			/* which chip it is */
 	/*
 	 * Runs tasks in order, in one job. 0, -ETIMEDOUT if one of them hung, or another
 	 * negative errno, for which @message may say more.

@@ -202,7 +202,7 @@ int rp_machine_open(struct rp_machine *m, const char *node)
 	m->tells_errors = m->vendor || npu_features(m->dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT;
 	m->entry = prog;
 	m->npu = (struct rp_npu){
-		.in = in, .out = out, .in_iova = (uint32_t)m->in->iova,
+		.soc = (uint32_t)npu_soc(m->dev), .in = in, .out = out, .in_iova = (uint32_t)m->in->iova,
 		.out_iova = (uint32_t)m->out->iova, .run = run,
 		.refusal = refusal, .reg = read_register,
 	};

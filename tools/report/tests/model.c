@@ -117,6 +117,7 @@ int main(int argc, char **argv)
 	verbose = argc > 1 && !strcmp(argv[1], "-v");
 	printf("TAP version 13\n");
 	for (const struct rp_chapter *c = rp_chapters; c->name; c++) {
+		npu.soc = c->soc;
 		options.encoding = encoding_of(c->soc);
 		for (const struct rp_program *p = c->programs; p->id; p++) {
 			if (p->kind == RP_NEEDS_CORE) {
