@@ -170,6 +170,9 @@ A machine whose devices do not snoop the CPUs' caches has to know what is cleane
 	rk_series_qemu_patch "$p"/*-icount-same-run.patch && rk_series_qemu_commit "accel/tcg: skip idle time in the vCPU thread with sleep=off
 
 The main loop did it before, at moments that differ from host to host." &&
+	rk_series_qemu_patch "$p"/*-timers-wake-nobody-idle.patch && rk_series_qemu_commit "util/qemu-timer: wake nobody who has no timers
+
+With icount each timer of a device woke the main loop, whose AioContext has none of that clock." &&
 	rk_series_qemu_maintainers && rk_series_qemu_commit "MAINTAINERS: add Rockchip's NPUs" &&
 	rk_series_qemu_commit "hw/npu: arithmetic of Rockchip's NPUs
 
@@ -183,7 +186,15 @@ The virt board with the NPU of an RK3588 or RK3576 beside it." hw/arm &&
 	rk_series_qemu_patch --include='tests/*' "$hooks" && rk_series_qemu_commit "tests/qtest: test Rockchip's NPUs" tests/qtest &&
 	rk_series_qemu_patch --include='docs/*' "$hooks" &&
 	sed -i 's/^   edu$/&\n   rk3588-npu-core/' "$work/git/docs/specs/index.rst" &&
-	rk_series_qemu_commit "docs: describe the machines with Rockchip's NPUs" docs
+	rk_series_qemu_commit "docs: describe the machines with Rockchip's NPUs" docs && rk_series_qemu_has_all
+}
+
+# Nothing that our own QEMU is built with is left out.
+rk_series_qemu_has_all() {
+	local p
+	for p in "$RK_QEMU_OVERLAY"/patches/*.patch; do
+		rk_series_qemu_patch --reverse --check "$p" || return
+	done
 }
 
 # rk_series_qemu [DIR]: patches for that source of QEMU, by default Debian's; their directory is in RK_SERIES.
