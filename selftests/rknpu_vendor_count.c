@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rknpu_counter.h"
+#include "rknpu_crew.h"
 #include "rknpu_vendor_util.h"
 
 #define REPEATS		5
@@ -43,6 +43,7 @@ struct batch {
 	int files;
 	uint32_t size;
 	uint32_t flags;
+	struct rk_crew *crew;
 };
 
 static int count(const struct batch *b)
@@ -218,90 +219,35 @@ static int count_three_cores(int n)
 
 /* ---- jobs of several processes, each of a user of its own ---- */
 
-/* What a process of the crew is told to do, and what came of it. */
-struct crew {
-	int order[MAX_FILES], result[MAX_FILES];
-	int processes;
-};
-
-/* For each number of jobs that comes from @order, runs them and tells @result. */
-static void crew_member(int user, int order, int result)
+static int begin_as_user(void *chain, int i)
 {
-	struct rv_chain c;
-	int ret = open_chains_as(user, &c, 1, 1, 1), n;
-
-	while (read(order, &n, sizeof(n)) == sizeof(n)) {
-		const struct batch b = { .n = n, .tasks = 1, .chains = &c };
-
-		ret = ret ?: blocking(&b);
-		if (!ret && rv_chain_wrong(&c, 2))
-			ret = -EILSEQ;
-		if (write(result, &ret, sizeof(ret)) != sizeof(ret))
-			break;
-	}
-	_exit(0);
+	return open_chains_as(VICTIM + i, chain, 1, 1, 1);
 }
 
-static int crew_add(struct crew *crew)
+static int work_blocking(void *chain, int n)
 {
-	int i = crew->processes, order[2], result[2];
+	const struct batch b = { .n = n, .tasks = 1, .chains = chain };
 
-	if (pipe(order) || pipe(result))
-		return -errno;
-	switch (fork()) {
-	case -1:
-		return -errno;
-	case 0:
-		close(order[1]);
-		/* Those of the others would keep them waiting for the end. */
-		for (int k = 0; k < i; k++)
-			close(crew->order[k]);
-		crew_member(VICTIM + i, order[0], result[1]);
-	}
-	close(order[0]);
-	close(result[1]);
-	crew->order[i] = order[1];
-	crew->result[i] = result[0];
-	crew->processes++;
-	return 0;
+	return blocking(&b) ?: (rv_chain_wrong(chain, 2) ? -EILSEQ : 0);
 }
-
-static struct crew crew;
 
 /* All at the same time, on one core. */
 static int by_crew(const struct batch *b)
 {
-	int n = b->n / crew.processes, ret = 0, one;
-
-	for (int i = 0; i < crew.processes; i++) {
-		if (write(crew.order[i], &n, sizeof(n)) != sizeof(n))
-			return -EPIPE;
-	}
-	for (int i = 0; i < crew.processes; i++) {
-		if (read(crew.result[i], &one, sizeof(one)) != sizeof(one))
-			one = -EPIPE;
-		ret = ret ?: one;
-	}
-	return ret;
+	return rk_crew_work(b->crew, b->n / b->crew->members);
 }
 
 static int count_crew(int processes, int n)
 {
+	static struct rv_chain c;
+	struct rk_crew crew = { .begin = begin_as_user, .work = work_blocking, .arg = &c };
 	char name[64];
-	struct batch b = { .name = name, .per = "job", .n = n, .tasks = 1, .run = by_crew };
-	int ret = 0;
+	struct batch b = { .name = name, .per = "job", .n = n, .tasks = 1, .run = by_crew, .crew = &crew };
+	int ret;
 
 	snprintf(name, sizeof(name), "1 task, of %d users' processes in turn", processes);
-	crew.processes = 0;
-	while (crew.processes < processes && !ret)
-		ret = crew_add(&crew);
-	ret = ret ?: count(&b);
-	for (int i = 0; i < crew.processes; i++) {
-		close(crew.order[i]);
-		close(crew.result[i]);
-	}
-	while (wait(NULL) > 0)
-		;
+	ret = rk_crew_start(&crew, processes) ?: count(&b);
+	rk_crew_end(&crew);
 	return ret;
 }
 
