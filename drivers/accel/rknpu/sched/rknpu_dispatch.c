@@ -529,10 +529,10 @@ static enum rknpu_cause rknpu_dispatch_enqueue(struct rknpu_job *job)
 		if (!rknpu_dispatch_directly(rq, job)) {
 			rknpu_runqueue_add(rq, job);
 			/* Its gang may gather on idle cores now, though this one is busy. */
-			if (rknpu_gang_waits(job))
-				rknpu_dispatch_all(sched);
-			else
+			if (!rknpu_gang_waits(job))
 				rknpu_dispatch(rq);
+			else if (rknpu_gang_is_pushed(job->gang))
+				rknpu_dispatch_all(sched);
 			rknpu_deadline_recheck(rq, job);
 		}
 		return RKNPU_CAUSE_NONE;

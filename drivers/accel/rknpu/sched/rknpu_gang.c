@@ -157,6 +157,9 @@ struct rknpu_job *rknpu_gang_backfill(struct rknpu_runqueue *rq)
 	struct rknpu_job *job = NULL, *other;
 	int p;
 
+	/* All that waits there is what it would be instead of. */
+	if (rq->queued == 1)
+		return NULL;
 	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0; p--) {
 		/* For whom a gang has been put off must not be passed over here again. */
 		if (job && !rknpu_share_is_overdue(rq, p))
@@ -184,6 +187,9 @@ static bool rknpu_gang_goes_later(struct rknpu_runqueue *rq, const struct rknpu_
 	if (rq->turn && (rq->job || rq->anticipate.since_ns) &&
 	    rknpu_share_is_ahead(share, rq->turn->share))
 		return true;
+	/* Nothing else waits there. */
+	if (rq->queued == 1)
+		return false;
 	for (p = has_core ? job->priority : 0; p < RKNPU_PRIORITY_COUNT; p++) {
 		bool low = p < job->priority;
 
@@ -201,6 +207,17 @@ static bool rknpu_gang_goes_later(struct rknpu_runqueue *rq, const struct rknpu_
 	return false;
 }
 
+bool rknpu_gang_is_pushed(const struct rknpu_gang *gang)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (gang->jobs[i] && gang->jobs[i]->state == RKNPU_JOB_NEW)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Is it its turn on all cores? A gang that gathers comes before all else. Those that run
  * instead have had the more by that, so that its turn comes.
@@ -209,12 +226,12 @@ static bool rknpu_gang_is_due(struct rknpu_sched *sched, const struct rknpu_gang
 {
 	struct rknpu_runqueue *rq;
 
+	/* Whoever pushes one after the other may be kept from it with cores held. */
+	if (!rknpu_gang_is_pushed(gang))
+		return false;
 	rknpu_for_each_rq(rq, sched) {
 		const struct rknpu_job *job = gang->jobs[rq->core->index];
 
-		/* Whoever pushes one after the other may be kept from it with cores held. */
-		if (job && job->state == RKNPU_JOB_NEW)
-			return false;
 		if (job && job->state == RKNPU_JOB_QUEUED &&
 		    (rknpu_gang_is_behind(gang, job) || rknpu_gang_goes_later(rq, job, false)))
 			return false;

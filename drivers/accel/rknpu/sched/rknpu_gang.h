@@ -52,6 +52,8 @@ static inline bool rknpu_gang_waits(const struct rknpu_job *job)
 	return job->gang && job->gang->open;
 }
 
+/* Has the scheduler got all of its jobs? Before that it does not gather. */
+bool rknpu_gang_is_pushed(const struct rknpu_gang *gang);
 /* What the core, which has no job, has to run next because a gang gathers, or NULL. */
 struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq);
 /* May @job, which would be next, run now? A gang begins to gather by that. */
