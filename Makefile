@@ -203,7 +203,7 @@ check-testbed: ## what tools/testbed/bin/run promises its callers
 	@$(CHECKS)/check-testbed
 
 compare: ## our driver beside in-tree rocket, or Rockchip's in VENDOR=DIR, on the same model; ARGS=--counts-only
-	@$(if $(VENDOR),$(BIN)/compare-vendor $(VENDOR),$(BIN)/compare) $(ARGS)
+	@$(if $(VENDOR),$(BIN)/compare-vendor $(if $(RUNTIME),--runtime "$(RUNTIME)") "$(VENDOR)",$(BIN)/compare) $(ARGS)
 
 profile: ## what the instructions of a job are spent on, by function, with our driver and rocket; JOBS=200
 	@$(BIN)/profile $(JOBS)

@@ -281,6 +281,20 @@ static int count_jobs(int n)
 	       count_long(n / 10 ?: 1) ?: count_three_cores(n);
 }
 
+/* Until the guest is stopped; who follows it starts at the line printed. */
+static int again(int n)
+{
+	struct rv_chain c;
+	const struct batch b = { .n = n, .tasks = 1, .chains = &c };
+	int ret = open_chains(&c, 1, 1, 1) ?: blocking(&b);
+
+	printf("again\n");
+	fflush(stdout);
+	while (!ret)
+		ret = blocking(&b);
+	return ret;
+}
+
 /* ---- memory and files ---- */
 
 static int make_bos(const struct batch *b)
@@ -502,6 +516,7 @@ int main(int argc, char **argv)
 		{ "chain", beside_a_chain },
 		{ "hang-elsewhere", beside_a_hang_elsewhere },
 		{ "hang-here", beside_a_hang_here },
+		{ "again", again },
 	};
 	int n = argc > 2 ? atoi(argv[2]) : 0;
 

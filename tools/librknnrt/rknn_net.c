@@ -184,16 +184,23 @@ static int fill(struct net *n, uint32_t i, void *to, unsigned int seed)
 	return RT_PASS;
 }
 
-int net_inputs(struct net *n, unsigned int seed)
+int net_fill(struct net *n, unsigned int seed)
+{
+	uint32_t i;
+	int ret = RT_PASS;
+
+	for (i = 0; !ret && i < n->num.inputs; i++)
+		ret = fill(n, i, n->input[i], seed);
+	return ret;
+}
+
+int net_give(struct net *n)
 {
 	struct rt_input in[NET_TENSORS] = { 0 };
 	uint32_t i;
 	int ret;
 
 	for (i = 0; i < n->num.inputs; i++) {
-		ret = fill(n, i, n->input[i], seed);
-		if (ret)
-			return ret;
 		in[i].index = i;
 		in[i].buf = n->input[i];
 		in[i].size = input_bytes(&n->in[i]);
@@ -202,6 +209,13 @@ int net_inputs(struct net *n, unsigned int seed)
 	}
 	ret = rt.inputs_set(n->ctx, n->num.inputs, in);
 	return ret ? rt_fail("rknn_inputs_set: %d", ret) : RT_PASS;
+}
+
+int net_inputs(struct net *n, unsigned int seed)
+{
+	int ret = net_fill(n, seed);
+
+	return ret ? ret : net_give(n);
 }
 
 static int look(struct net *n, uint32_t i, const float *v, uint64_t *hash)

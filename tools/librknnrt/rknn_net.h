@@ -38,7 +38,9 @@ int net_open(struct net *n, const char *path, uint32_t flags);
 /* A second context of the same network. */
 int net_dup(struct net *n, struct net *of);
 int net_close(struct net *n);
-/* Fills the inputs and hands them over. */
+/* Makes the inputs of a seed, without giving them to the library; gives them to it; both. */
+int net_fill(struct net *n, unsigned int seed);
+int net_give(struct net *n);
 int net_inputs(struct net *n, unsigned int seed);
 /* Waits for the outputs; their hash. */
 int net_outputs(struct net *n, uint64_t *hash);
