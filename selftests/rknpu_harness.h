@@ -13,8 +13,12 @@
 #ifndef RKNPU_HARNESS_H
 #define RKNPU_HARNESS_H
 
+#include <inttypes.h>
+
 #include "kselftest_harness.h"
 #include "rknpu_util.h"
+
+#define RK_CASES_MAX	256
 
 struct rk_case {
 	const char *fixture;
@@ -81,6 +85,42 @@ static inline bool rk_cases_tell(bool list)
 	return all;
 }
 
+/* Names in the form of the harness's option -r; how many there are. */
+static inline unsigned int rk_case_names(char *(*names)[RK_CASES_MAX])
+{
+	struct __fixture_variant_metadata none = { .name = "" }, *v;
+	unsigned int n = 0;
+
+	for (struct __fixture_metadata *f = __fixture_list; f; f = f->next)
+		for (v = f->variant ?: &none; v; v = v->next)
+			for (struct __test_metadata *t = f->tests; t && n < RK_CASES_MAX; t = t->next, n++)
+				if (asprintf(&(*names)[n], "%s.%s%s%s", f->name, v->name, *v->name ? "." : "",
+					     t->name) < 0)
+					return n;
+	return n;
+}
+
+/* RKNPU_TEST_SOME=N,SEED, of "make chaos": N cases at most, which the seed chooses. */
+static inline int rk_run_some(char *program, const char *some)
+{
+	static char *names[RK_CASES_MAX], *argv[2 * RK_CASES_MAX + 2];
+	unsigned int n = rk_case_names(&names), wanted;
+	uint64_t seed;
+	int argc = 0;
+
+	if (sscanf(some, "%u,%" SCNu64, &wanted, &seed) != 2)
+		return 2;
+	argv[argc++] = program;
+	for (; n && wanted; n--, wanted--) {
+		/* Knuth's MMIX; its high bits are the good ones. */
+		seed = seed * 6364136223846793005 + 1442695040888963407;
+		argv[argc++] = "-r";
+		argv[argc++] = names[(seed >> 33) % n];
+		names[(seed >> 33) % n] = names[n - 1];
+	}
+	return test_harness_run(argc, argv);
+}
+
 /*
  * Runs what the harness's options choose. Only a hang should reach a case's deadline: a guest on a busy host takes several
  * times what it takes alone, and a slow kernel more.
@@ -94,6 +134,8 @@ static inline int rk_main(int argc, char **argv)
 	for (struct __fixture_metadata *f = __fixture_list; f; f = f->next)
 		for (struct __test_metadata *t = f->tests; t; t = t->next)
 			t->timeout *= 2 * rk_slow();
+	if (argc == 1 && getenv("RKNPU_TEST_SOME"))
+		return rk_run_some(argv[0], getenv("RKNPU_TEST_SOME"));
 	return test_harness_run(argc, argv);
 }
 
