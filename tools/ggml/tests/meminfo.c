@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the memory that the backend reads of in /proc/meminfo: its calls of fopen() come here, because this program has one. */
+#define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS
 #include <dlfcn.h>
 #include <stdint.h>
