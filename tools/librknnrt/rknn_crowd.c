@@ -17,7 +17,7 @@
 #define MEMBERS		30u
 #define LIBRARIES	4u
 #define MODELS		64u
-/* One is killed this often, at random. */
+/* One is killed this often, at random; RKNPU_TEST_SLOW times as long on a slow machine. */
 #define KILL_MS_MIN	200u
 #define KILL_MS_SPREAD	4000u
 /* Of one context, at most. */
@@ -173,7 +173,7 @@ static unsigned long kill_at_random(pid_t *pids, struct rt_random *random)
 	unsigned int i;
 
 	while (now() < end) {
-		usleep((KILL_MS_MIN + rt_random(random) % KILL_MS_SPREAD) * 1000);
+		usleep((KILL_MS_MIN + rt_random(random) % KILL_MS_SPREAD) * 1000 * rk_slow());
 		if (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
 			break;
 		i = rt_random(random) % MEMBERS;
