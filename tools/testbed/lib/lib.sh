@@ -283,10 +283,10 @@ rk_keyring() {
 	echo $k
 }
 
-# Suites whose Release file has expired on the mirrors that still carry them.
+# Suites whose Release file has expired on the mirrors that still carry them; all, if this machine is told to take such files.
 rk_suite_options() {
-	case $1 in
-	bullseye*) echo "check-valid-until=no " ;;
+	case $1,$(apt-config dump --format %v Acquire::Check-Valid-Until 2>/dev/null) in
+	bullseye* | *,false | *,no | *,0) echo "check-valid-until=no " ;;
 	esac
 }
 
